@@ -102,6 +102,11 @@ impl Additions {
         self.providers.registry().added(name).is_some_and(|added| added.owner == self.owner)
     }
 
+    /// Tells whether a provider of this name was added by this, or can be.
+    pub fn may_add(&self, name: &str) -> bool {
+        self.providers.registry().added(name).is_none_or(|added| added.owner == self.owner)
+    }
+
     /// Removes a provider that was added.
     pub fn remove(&self, name: &str) {
         self.remove_where(|added| added.name == name);

@@ -115,10 +115,8 @@ impl Providers {
         })
     }
 
-    /// Returns the stored credential of a login as it is, if whoever added the provider carries out its logins. Reads the
-    /// file.
+    /// Returns the stored credential of a login as it is. Reads the file.
     pub fn stored_login(&self, provider: &str) -> Option<Value> {
-        self.provider_login(provider).ok()?;
         match self.auth().ok()?.login(provider) {
             Some(Login::Oauth(tokens)) => Some(tokens.whole()),
             _ => None,

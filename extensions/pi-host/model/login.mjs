@@ -25,7 +25,7 @@ function detailsOf(options) {
 
 async function choose({ message, options }, signal) {
   const labels = options.map(({ label }) => label);
-  const chosen = await ask("ui.select", { title: message, options: labels, ...detailsOf(options) }, signal);
+  const chosen = await answered("ui.select", { title: message, options: labels, ...detailsOf(options) }, signal);
   return options.find(({ label }) => label === chosen)?.id;
 }
 

@@ -149,6 +149,7 @@ impl Trial {
         Mirror {
             model: Some(Arc::clone(self.samples.model())),
             thinking_level: ThinkingLevel::Off,
+            scoped_models: Arc::default(),
             is_idle: true,
             has_pending_messages: false,
             active_tools: ["read", "bash", "edit", "write"].map(ToOwned::to_owned).into(),

@@ -56,8 +56,8 @@ pub(crate) async fn list_models(
     provider: &str,
 ) -> Result<Vec<ModelRegistration>, String> {
     // As it is: listing models is no reason to renew a login.
-    let credential = extension.about.providers.stored_login(provider);
-    let credential = credential.as_ref().filter(|_| extension.owns_provider(provider));
+    let credential = extension.stored_login(provider);
+    let credential = credential.as_ref();
     let (guard, end) = extension.start_call(|line, id| {
         let record = ToExtension::Provider { id, provider, op: "refresh", credential, request: None };
         write_json(line, &record);

@@ -36,7 +36,7 @@ pub use schema::schema;
 pub use step::Chunk;
 pub use to_extension::{
     CommandInfo, ContextInfo, Engine, ErrorBody, InitExtension, InitSession, Limits, ProviderRequest, Render,
-    SourceInfoRecord, State, ToExtension, ToolDeclaration, ToolInfo, ToolProgress,
+    ScopedModel, SourceInfoRecord, State, ToExtension, ToolDeclaration, ToolInfo, ToolProgress,
 };
 
 /// The version of the protocol.

@@ -212,6 +212,9 @@ pub struct State<'record> {
     pub model: Option<Option<&'record Model>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<ThinkingLevel>,
+    /// The models that the user limited the choice to with `--models` or `enabledModels`; empty if they did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scoped_models: Option<Vec<ScopedModel<'record>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_idle: Option<bool>,
     /// Whether messages wait in a queue.
@@ -262,6 +265,16 @@ pub struct State<'record> {
 enum NullOr<T> {
     Some(T),
     Null(()),
+}
+
+/// A model that the user limited the choice to.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScopedModel<'record> {
+    pub model: &'record Model,
+    /// The level that the user named with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<ThinkingLevel>,
 }
 
 /// A tool.
