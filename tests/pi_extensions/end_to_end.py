@@ -12,6 +12,7 @@ from pathlib import Path
 
 from client import HERE, PATIENCE, Client, call, text_of
 from login_tests import Logins  # noqa: F401
+from server_tests import Servers  # noqa: F401
 
 
 class EndToEnd(unittest.TestCase):

@@ -108,12 +108,17 @@ impl Servers {
     /// Returns the tools of all servers, in the order of the configuration. Those of a server that is being restarted stay:
     /// their calls say so.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.tools_where(|_| true)
+    }
+
+    /// Returns the tools of all servers whose names on their servers are wanted.
+    pub fn tools_where(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         let mut has_resources = false;
         for server in self.usable() {
             let inventory = server.inventory();
             has_resources |= inventory.has_resources;
-            for tool in &inventory.tools {
+            for tool in inventory.tools.iter().filter(|tool| is_wanted(&tool.name)) {
                 tools.push(Arc::new(ServerTool::new(Arc::clone(server), tool.clone())));
             }
         }

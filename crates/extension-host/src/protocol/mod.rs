@@ -23,7 +23,7 @@ pub use hook_result::parse as parse_result;
 pub use notification::{DeliverAs, NotificationBody, NotifyType, OpenUrlParams, Placement, QueueName};
 pub use registration::{
     CommandRegistration, ExecutionMode, FlagRegistration, FlagType, HookRegistration, LoginRegistration,
-    ModelRegistration, ProviderRegistration, Registration, ToolRegistration, Want,
+    McpServerRegistration, ModelRegistration, ProviderRegistration, Registration, ToolRegistration, Want,
 };
 pub use request::{
     CommandBody, CompactParams, Compacted, ConfirmParams, ContextBody, CustomParams, DescribedModel,

@@ -24,6 +24,9 @@ pub struct Registration {
     pub hooks: Vec<HookRegistration>,
     #[serde(default)]
     pub providers: Vec<ProviderRegistration>,
+    /// MCP servers for this session. A server that the user or the project describes takes precedence.
+    #[serde(default, rename = "mcpServers")]
+    pub mcp_servers: Vec<McpServerRegistration>,
     /// What the extension wants to be told beyond its hooks.
     #[serde(default)]
     pub wants: Vec<Want>,
@@ -37,6 +40,7 @@ impl Registration {
         self.flags.extend(other.flags);
         self.hooks.extend(other.hooks);
         self.providers.extend(other.providers);
+        self.mcp_servers.extend(other.mcp_servers);
         self.wants.extend(other.wants);
         self
     }
@@ -143,6 +147,16 @@ pub struct HookFilter {
     /// Only those about these tools.
     #[serde(default)]
     pub tool_name: Option<Vec<String>>,
+}
+
+/// An MCP server.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub struct McpServerRegistration {
+    pub name: String,
+    /// Its description as in `mcpServers` of the settings, and `exposure` and `toolExposure` as in pi: tools that are not
+    /// `hidden` are declared to the model.
+    #[schemars(with = "BTreeMap<String, Value>")]
+    pub config: Value,
 }
 
 /// A provider of models. Without models it is a change of a provider that exists. A project's extension cannot change one,
