@@ -238,3 +238,165 @@ fn milliseconds(value: &Value) -> Option<u64> {
     let latest = LATEST as f64;
     Some(number.clamp(0.0, latest) as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{AddedBy, Additions, KeyState, NewProvider, Sources};
+
+    /// Renews by counting, and makes keys of the access token.
+    #[derive(Debug, Default)]
+    struct Service {
+        renewals: AtomicUsize,
+        /// What logging in returns.
+        login: Value,
+    }
+
+    impl LoginService for Service {
+        fn login(&self) -> BoxFuture<'static, Result<Value, String>> {
+            let answer = self.login.clone();
+            Box::pin(async move {
+                match answer {
+                    Value::String(reason) => Err(reason),
+                    credential => Ok(credential),
+                }
+            })
+        }
+
+        fn renew(&self, credential: Value) -> BoxFuture<'static, Result<Value, String>> {
+            let number = self.renewals.fetch_add(1, Ordering::Relaxed);
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                if credential["refresh"] != json!("r") || number > 0 {
+                    return Err("the token is used up".to_owned());
+                }
+                Ok(
+                    json!({"access": "renewed", "refresh": "next", "expires": 4e12, "account": credential["account"]}),
+                )
+            })
+        }
+
+        fn key(&self, credential: Value) -> BoxFuture<'static, Result<Secret, String>> {
+            let key = format!("key-{}", credential["access"].as_str().unwrap_or_default());
+            Box::pin(async move { Ok(Secret::new(key)) })
+        }
+
+        fn changed(&self) {}
+    }
+
+    /// Returns providers with one of an extension that has a login, over a file of credentials.
+    fn providers(folder: &Path, auth: &Value, login: Value) -> (Providers, Additions, Arc<Service>) {
+        let auth_file = folder.join("auth.json");
+        std::fs::write(&auth_file, auth.to_string()).unwrap();
+        let providers = Providers::new(Sources { auth_file: Some(auth_file), ..Sources::default() }).unwrap();
+        let additions = providers.additions(AddedBy::User);
+        let service = Arc::new(Service { login, ..Service::default() });
+        add(&additions, &service);
+        (providers, additions, service)
+    }
+
+    fn add(additions: &Additions, service: &Arc<Service>) {
+        let settings =
+            json!({"baseUrl": "http://corp", "api": "openai-completions", "models": [{"id": "m"}]});
+        let service = Arc::clone(service) as Arc<dyn LoginService>;
+        let login = ProviderLogin { name: Some("Corp".to_owned()), is_required: true, service };
+        additions.add("corp", NewProvider { settings, source: None, login: Some(login) }).unwrap();
+    }
+
+    fn stored(folder: &Path) -> Value {
+        serde_json::from_str(&std::fs::read_to_string(folder.join("auth.json")).unwrap()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn expired_login_is_renewed_once_and_the_file_keeps_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let corp = json!({"type": "oauth", "access": "old", "refresh": "r", "expires": 1, "account": "me"});
+        let other = json!({"type": "later", "x": 1});
+        let auth = json!({"corp": corp, "other": other});
+        let (providers, _additions, service) = providers(folder.path(), &auth, Value::Null);
+        let keys = futures_util::future::join_all((0..5).map(|_| providers.key("corp"))).await;
+        for key in keys {
+            assert_eq!(key.unwrap().unwrap().expose(), "key-renewed");
+        }
+        assert_eq!(service.renewals.load(Ordering::Relaxed), 1);
+        let renewed = json!({"type": "oauth", "access": "renewed", "refresh": "next", "expires": 4_000_000_000_000_u64, "account": "me"});
+        assert_eq!(stored(folder.path()), json!({"corp": renewed, "other": other}));
+    }
+
+    #[tokio::test]
+    async fn failed_renewal_says_how_to_go_on_and_holds_no_token() {
+        let folder = tempfile::tempdir().unwrap();
+        let auth = json!({"corp": {"type": "oauth", "access": "secret-access", "refresh": "secret-refresh", "expires": 1}});
+        let (providers, _additions, _) = providers(folder.path(), &auth, Value::Null);
+        let error = providers.key("corp").await.unwrap_err().to_string();
+        assert!(
+            error.contains("the token is used up") && error.contains("bowline auth login corp"),
+            "{error}"
+        );
+        assert!(!error.contains("secret-"), "{error}");
+        assert_eq!(stored(folder.path()), auth);
+    }
+
+    #[tokio::test]
+    async fn login_is_stored_in_pi_s_format() {
+        let folder = tempfile::tempdir().unwrap();
+        let credential = json!({"access": "a", "refresh": "r", "expires": 1_700_000_000_000.75, "extra": {"x": 1}, "type": "wrong"});
+        let (providers, _additions, _) = providers(folder.path(), &json!({}), credential);
+        let model = providers.find("corp", "m").unwrap();
+        assert!(providers.check_credentials(&model).unwrap_err().message.contains("bowline auth login corp"));
+        assert_eq!(providers.key_status("corp").unwrap().state, KeyState::Missing);
+        providers.log_in("corp").await.unwrap();
+        let expected = json!({"type": "oauth", "access": "a", "refresh": "r", "expires": 1_700_000_000_000_u64, "extra": {"x": 1}});
+        assert_eq!(stored(folder.path())["corp"], expected);
+        let status = providers.key_status("corp").unwrap();
+        assert_eq!((status.state, status.is_login), (KeyState::Ready, true), "it can be renewed");
+        let listed = providers.login_providers().unwrap();
+        let corp = listed.iter().find(|provider| provider.id == "corp").unwrap();
+        assert_eq!((&*corp.name, corp.is_available), ("Corp", true));
+    }
+
+    #[tokio::test]
+    async fn unusable_credentials_are_refused_without_showing_them() {
+        for (credential, expected) in [
+            (json!(null), "that is no object"),
+            (json!({"refresh": "r"}), "without an access token"),
+            (json!({"access": ""}), "without an access token"),
+            (json!({"access": "secret", "refresh": 5}), "whose \"refresh\" is no text"),
+            (json!({"access": "secret", "expires": "soon"}), "whose \"expires\" is not a time"),
+            (json!({"access": "x".repeat(LONGEST)}), "of more than 65536 bytes"),
+            (json!({"type": "api_key"}), "without a key"),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let (providers, _additions, _) = providers(folder.path(), &json!({}), credential);
+            let error = providers.log_in("corp").await.unwrap_err().to_string();
+            assert!(error.contains(expected) && !error.contains("secret"), "{error}");
+            assert_eq!(stored(folder.path()), json!({}));
+        }
+    }
+
+    #[tokio::test]
+    async fn keys_are_stored_as_what_they_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let (providers, _additions, _) =
+            providers(folder.path(), &json!({}), json!({"type": "api_key", "key": "!a$b"}));
+        providers.log_in("corp").await.unwrap();
+        assert_eq!(providers.key("corp").await.unwrap().unwrap().expose(), "!a$b");
+    }
+
+    #[tokio::test]
+    async fn login_that_the_user_cancels_or_that_there_is_not_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let (providers, additions, service) = providers(folder.path(), &json!({}), json!("Login cancelled"));
+        assert_eq!(providers.log_in("corp").await.unwrap_err(), LoginFailure::Cancelled);
+        assert!(matches!(providers.log_in("groq").await.unwrap_err(), LoginFailure::NoLogin { .. }));
+        drop(additions);
+        let of_project = providers.additions(AddedBy::Project);
+        add(&of_project, &service);
+        assert!(matches!(providers.log_in("corp").await.unwrap_err(), LoginFailure::OfProject { .. }));
+        providers.store_credential("corp", Some(json!({"access": "a", "refresh": "r"}))).unwrap();
+        assert!(providers.key("corp").await.is_err(), "a project's provider gets no login");
+    }
+}

@@ -89,11 +89,6 @@ impl Shared {
         self.given.as_ref().map_or_else(|| NAME.into(), |given| Arc::clone(&given.name))
     }
 
-    /// Tells whether a tool of a server may be used.
-    fn shows(&self, tool: &str) -> bool {
-        self.given.as_ref().is_none_or(|given| given.exposure.shows(tool))
-    }
-
     /// Lets a session use the servers.
     pub(super) fn take_seat(&self, link: SessionLink, session_id: String) -> Arc<Seat> {
         let seat = Arc::new(Seat {
@@ -245,7 +240,10 @@ impl Seat {
     /// Tells the session what the servers offer, unless it knows.
     async fn tell(&self, shared: &Shared, servers: &Servers) {
         let mut sent = self.sent.lock().await;
-        let tools = servers.tools_where(|tool| shared.shows(tool));
+        let tools = match &shared.given {
+            None => servers.tools(),
+            Some(given) => servers.tools_of_one(|tool| given.exposure.shows(tool)),
+        };
         let offer = Offer {
             tools: tools.iter().map(|tool| tool.definition().clone()).collect(),
             instructions: servers.instructions(),
