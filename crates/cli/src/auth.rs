@@ -1,9 +1,16 @@
-//! `bowline auth`: the keys of providers. It never prints one.
+//! `bowline auth`: the keys of providers and the logins to them. It never prints one.
+
+mod dialogs;
+mod extensions;
+mod login;
 
 use std::process::ExitCode;
 
+use bowline_dialect::Entry;
 use bowline_llm::{KeyState, KeyStatus, Providers, Secret};
 use serde_json::{Value, json};
+
+use extensions::Desk;
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
@@ -16,14 +23,18 @@ use crate::{hidden_input, online_check, startup};
 pub(crate) const USAGE: &str = "\
 bowline auth list                    show where keys were found
 bowline auth set --provider NAME     store a key in auth.json; reads it from stdin or prompts for it
+bowline auth login NAME              log in to a provider of an extension; the login is stored in auth.json
 bowline auth remove --provider NAME  remove a key or login from auth.json
 bowline auth check [--provider NAME] check whether there is a key; --online also queries the provider
+
+login starts the extensions and shows what they ask: pages to open, codes, questions, which are answered on the terminal or
+line by line from a pipe. Ctrl-C cancels it. list and check start them only for logins that they do not know themselves.
 
 --json prints list and check as one JSON object per line. No key is ever shown.
 ";
 
 /// Runs a subcommand; the exit code tells whether there is a key.
-pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Failure> {
     let words: Vec<&str> = arguments.words.iter().map(String::as_str).collect();
     let (verb, named) = match words[..] {
         [] => return say(USAGE).map(|()| ExitCode::from(2)),
@@ -44,9 +55,11 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
         note(format_args!("bowline: {warning}"));
     }
     let provider = arguments.provider.as_deref().or(named);
+    let desk = Desk { arguments, environment: &environment, entry, file: &file };
     match verb {
-        "list" => list(&providers, arguments.json),
-        "check" => check(&providers, provider, arguments),
+        "list" => list(&desk, providers),
+        "check" => check(&desk, providers, provider),
+        "login" => login::log_in(&desk, provider),
         "set" => set(&providers, needed(provider, "set")?),
         "remove" => remove(&providers, needed(provider, "remove")?),
         // Other words are refused with the command line.
@@ -58,27 +71,18 @@ fn needed<'a>(provider: Option<&'a str>, verb: &str) -> Result<&'a str, Failure>
     provider.ok_or_else(|| Failure::Usage(format!("which provider? bowline auth {verb} --provider NAME")))
 }
 
-fn list(providers: &Providers, as_json: bool) -> Result<ExitCode, Failure> {
-    let found = providers.providers_with_keys()?;
-    show(&found, &[], as_json)?;
+fn list(desk: &Desk<'_>, providers: Providers) -> Result<ExitCode, Failure> {
+    let (found, _) = look(desk, providers, None)?;
+    show(&found, &[], desk.arguments.json)?;
     if found.is_empty() {
         note(format_args!("bowline: no keys were found. Store one with: bowline auth set --provider NAME"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(providers: &Providers, provider: Option<&str>, arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let mut found = match provider {
-        Some(provider) => vec![providers.key_status(provider)?],
-        None => providers.providers_with_keys()?,
-    };
-    let mut answers = Vec::new();
-    if arguments.online {
-        for status in found.iter_mut().filter(|status| status.state == KeyState::Ready) {
-            answers.push(online_check::ask(providers, status, arguments.model.as_deref())?);
-        }
-    }
-    show(&found, &answers, arguments.json)?;
+fn check(desk: &Desk<'_>, providers: Providers, provider: Option<&str>) -> Result<ExitCode, Failure> {
+    let (found, answers) = look(desk, providers, provider)?;
+    show(&found, &answers, desk.arguments.json)?;
     if found.is_empty() {
         note(format_args!("bowline: no keys were found. Store one with: bowline auth set --provider NAME"));
     }
@@ -86,6 +90,50 @@ fn check(providers: &Providers, provider: Option<&str>, arguments: &Arguments) -
         && found.iter().all(|status| status.state == KeyState::Ready)
         && answers.iter().all(|answer| answer.error.is_none());
     Ok(if is_ready { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns what is known of the keys of a provider, or of all, with the answers of the providers if they are to be asked.
+fn look(
+    desk: &Desk<'_>,
+    providers: Providers,
+    provider: Option<&str>,
+) -> Result<(Vec<KeyStatus>, Vec<online_check::Answer>), Failure> {
+    if !extensions::may_know_more(&providers, provider)? && !desk.arguments.online {
+        return Ok((statuses(&providers, provider)?, Vec::new()));
+    }
+    crate::blocking::block_on(async {
+        match extensions::may_know_more(&providers, provider)?.then(|| desk.start()).transpose()?.flatten() {
+            None => ask(&providers, provider, desk.arguments).await,
+            Some((mut extensions, providers)) => {
+                extensions.become_ready(|_| {}).await;
+                let result = extensions.during(ask(&providers, provider, desk.arguments)).await;
+                extensions.stop().await;
+                result
+            }
+        }
+    })?
+}
+
+fn statuses(providers: &Providers, provider: Option<&str>) -> Result<Vec<KeyStatus>, Failure> {
+    Ok(match provider {
+        Some(provider) => vec![providers.key_status(provider)?],
+        None => providers.providers_with_keys()?,
+    })
+}
+
+async fn ask(
+    providers: &Providers,
+    provider: Option<&str>,
+    arguments: &Arguments,
+) -> Result<(Vec<KeyStatus>, Vec<online_check::Answer>), Failure> {
+    let mut found = statuses(providers, provider)?;
+    let mut answers = Vec::new();
+    if arguments.online {
+        for status in found.iter_mut().filter(|status| status.state == KeyState::Ready) {
+            answers.push(online_check::ask(providers, status, arguments.model.as_deref()).await?);
+        }
+    }
+    Ok((found, answers))
 }
 
 fn show(found: &[KeyStatus], answers: &[online_check::Answer], as_json: bool) -> Result<(), Failure> {

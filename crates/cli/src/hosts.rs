@@ -106,6 +106,7 @@ pub(crate) fn plan(materials: &Materials<'_>) -> Plan {
         hook_limit: file.extension_hook_timeout_ms.map(Duration::from_millis),
         flags,
         variable: Box::new(move |name| variables.get(name).cloned()),
+        mcp: (!arguments.no_mcp).then(|| Arc::new(materials.mcp.clone())),
         settings: Box::new(move || SettingsFile::read_plain(&settings_path)),
         pi_host: PiHosting {
             runtime: file.node_path.clone(),

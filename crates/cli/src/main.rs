@@ -8,6 +8,7 @@ mod configuration;
 #[cfg_attr(not(target_os = "linux"), path = "confinement_other.rs")]
 mod confinement;
 mod demo;
+mod detached_extensions;
 mod dialect_choice;
 #[cfg_attr(unix, path = "echo_unix.rs")]
 #[cfg_attr(windows, path = "echo_windows.rs")]
@@ -119,7 +120,9 @@ fn main() -> ExitCode {
         }
         Action::Demo => demo::main(),
         Action::Sessions => return finish(sessions::main(&arguments, choice.start())),
-        Action::Auth => return finish(auth::main(&arguments)),
+        Action::Auth => {
+            return finish(choice.entry().and_then(|entry| auth::main(&arguments, entry)));
+        }
         Action::ListModels => return finish(list_models::main(&arguments)),
         Action::Schema => choice.entry().and_then(|entry| schema(&arguments, entry)),
         Action::Extension => {

@@ -31,7 +31,7 @@ impl fmt::Display for Answer {
 }
 
 /// Asks a provider. A refused key is no longer reported as ready.
-pub(crate) fn ask(
+pub(crate) async fn ask(
     providers: &Providers,
     status: &mut KeyStatus,
     model: Option<&str>,
@@ -41,11 +41,7 @@ pub(crate) fn ask(
         Some(pattern) => providers.resolve(pattern, Some(&provider))?.model,
         None => providers.default_of(&provider)?,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::io("starting the runtime"))?;
-    let outcome = runtime.block_on(first_word(providers, Arc::clone(&model)));
+    let outcome = first_word(providers, Arc::clone(&model)).await;
     if let Err(error) = &outcome
         && error.kind == FailureKind::Authentication
     {

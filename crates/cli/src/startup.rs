@@ -193,7 +193,7 @@ pub(crate) fn extension_plan(
     let resources = resources::choose(arguments, environment, &file);
     let options = Arc::new(tool_options(arguments, environment, &file, &providers, false));
     let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, false);
-    let plan = hosts::plan(&Materials {
+    let mut plan = hosts::plan(&Materials {
         arguments,
         environment,
         file: &file,
@@ -205,6 +205,8 @@ pub(crate) fn extension_plan(
         may_have_extensions: true,
         mcp,
     });
+    // They are of no use without a session.
+    plan.mcp = None;
     Ok((plan, providers))
 }
 

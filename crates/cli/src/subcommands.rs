@@ -86,18 +86,20 @@ bowline sessions fsck --repair
     Subcommand {
         name: "auth",
         action: Action::Auth,
-        about: "keys of providers: list, set, remove, check",
+        about: "keys of providers and logins: list, set, login, remove, check",
         usage: auth::USAGE,
         examples: "\
 bowline auth set --provider anthropic
 bowline auth set --provider groq < key.txt
+bowline auth login my-provider --extension ./my-provider.ts
 bowline auth check --online
 ",
         verbs: &[
-            verb("list", 0, &["--json"]),
+            verb("list", 0, &["--json", "--extension", "--no-extensions"]),
             verb("set", ANY, &["--provider"]),
+            verb("login", 1, &["--provider", "--extension", "--no-extensions", "--verbose"]),
             verb("remove", 1, &["--provider"]),
-            verb("check", 1, &["--provider", "--json", "--online"]),
+            verb("check", 1, &["--provider", "--json", "--online", "--extension", "--no-extensions"]),
         ],
         takes_words: true,
         flags: &[],

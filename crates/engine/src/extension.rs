@@ -18,7 +18,7 @@ use bowline_core::reply::{Answer, ContextUsage, Refusal, SlashCommand};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_core::ui::{Dialog, DialogAnswer, Display, ExtensionError, Screen, WidgetInput};
-use bowline_llm::Providers;
+use bowline_llm::{Providers, Resolved};
 use bowline_tools::{BoxFuture, CallContext, Tool};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -136,6 +136,8 @@ pub enum CommandResult {
 pub struct Mirror {
     pub model: Option<Arc<Model>>,
     pub thinking_level: ThinkingLevel,
+    /// The models that the user limited the choice to, if they did.
+    pub scoped_models: Arc<[Resolved]>,
     pub is_idle: bool,
     pub has_pending_messages: bool,
     pub active_tools: Arc<[String]>,

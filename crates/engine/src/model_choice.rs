@@ -118,7 +118,7 @@ impl ModelChoice {
     }
 
     /// Returns the models to cycle through, if the user limited them.
-    pub fn scope(&self) -> &[Resolved] {
+    pub fn scope(&self) -> &Arc<[Resolved]> {
         &self.defaults.scope
     }
 

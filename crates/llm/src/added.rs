@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
 use crate::models_file::ProviderSettings;
+use crate::provider_login::ProviderLogin;
 use crate::providers::Providers;
 use crate::registry::{Registry, check};
 use crate::request::{AnswerStream, ModelRequest};
@@ -42,6 +43,8 @@ pub struct NewProvider {
     pub settings: Value,
     /// What answers in place of an API.
     pub source: Option<Arc<dyn AnswerSource>>,
+    /// What logs the user in to it.
+    pub login: Option<ProviderLogin>,
 }
 
 /// A provider that was added.
@@ -55,6 +58,7 @@ pub(crate) struct Added {
     /// Whether it has the models of the settings and no others.
     pub(crate) replaces_models: bool,
     pub(crate) source: Option<Arc<dyn AnswerSource>>,
+    pub(crate) login: Option<ProviderLogin>,
 }
 
 /// The providers that one extension has added. Dropping it removes them.
@@ -93,6 +97,16 @@ impl Additions {
         problem.map_or(Ok(()), |text| Err(format!("The provider \"{name}\" is not used: {text}.")))
     }
 
+    /// Tells whether a provider was added by this.
+    pub fn owns(&self, name: &str) -> bool {
+        self.providers.registry().added(name).is_some_and(|added| added.owner == self.owner)
+    }
+
+    /// Tells whether a provider of this name was added by this, or can be.
+    pub fn may_add(&self, name: &str) -> bool {
+        self.providers.registry().added(name).is_none_or(|added| added.owner == self.owner)
+    }
+
     /// Removes a provider that was added.
     pub fn remove(&self, name: &str) {
         self.remove_where(|added| added.name == name);
@@ -115,7 +129,7 @@ impl Additions {
 
     /// Checks a provider and returns it with the settings that it has from now on.
     fn prepare(&self, registry: &Registry, name: &str, provider: NewProvider) -> Result<Added, String> {
-        let NewProvider { mut settings, source } = provider;
+        let NewProvider { mut settings, source, login } = provider;
         if [scripted::PROVIDER, replay::PROVIDER].contains(&name) {
             return Err("the name is bowline's own".to_owned());
         }
@@ -152,7 +166,8 @@ impl Additions {
         }
         let settings = settings.over(registry.permanent_settings(name));
         check(name, &settings).map_err(|(place, reason)| format!("{place}: {reason}"))?;
-        Ok(Added { name: name.to_owned(), owner: self.owner, by: self.by, settings, replaces_models, source })
+        let name = name.to_owned();
+        Ok(Added { name, owner: self.owner, by: self.by, settings, replaces_models, source, login })
     }
 }
 
@@ -197,11 +212,11 @@ mod tests {
     }
 
     fn plain(settings: Value) -> NewProvider {
-        NewProvider { settings, source: None }
+        NewProvider { settings, source: None, login: None }
     }
 
     fn answering(settings: Value) -> NewProvider {
-        NewProvider { settings, source: Some(Arc::new(Silent)) }
+        NewProvider { settings, source: Some(Arc::new(Silent)), login: None }
     }
 
     fn served(models: &[&str]) -> Value {

@@ -41,6 +41,8 @@ pub(crate) struct Tokens {
     pub(crate) refresh: Option<Secret>,
     /// Milliseconds since the Unix epoch.
     expires: Option<u64>,
+    /// The whole entry, as JSON.
+    whole: Secret,
 }
 
 /// What the file must contain. The members of an entry depend on its type.
@@ -75,6 +77,7 @@ impl Login {
                 access: Secret::new(access),
                 refresh: text("refresh").map(Secret::new),
                 expires: value["expires"].as_u64(),
+                whole: Secret::new(value.to_string()),
             }),
             _ => Self::Unknown,
         }
@@ -82,6 +85,11 @@ impl Login {
 }
 
 impl Tokens {
+    /// Returns the whole entry, with what only whoever carries out the login understands.
+    pub(crate) fn whole(&self) -> Value {
+        serde_json::from_str(self.whole.expose()).unwrap_or_default()
+    }
+
     /// Returns whether the access token has expired.
     pub(crate) fn is_over(&self) -> bool {
         self.expires.is_some_and(|time| time <= now().saturating_add(MARGIN_MS))

@@ -77,6 +77,8 @@ pub(crate) struct KeySources<'a> {
     pub(crate) auth: &'a AuthFile,
     /// `auth.json` as it was when the process started.
     pub(crate) auth_at_start: &'a AuthFile,
+    /// Whether whoever added the provider carries out its logins.
+    pub(crate) has_login: bool,
     /// Where a login is renewed, if the user has a token server.
     pub(crate) token_server: Option<&'a TokenServer>,
     /// The key from `models.json`.
@@ -101,6 +103,8 @@ pub(crate) enum Found<'a> {
     },
     /// An expired login that can be renewed.
     Renewable,
+    /// A login that whoever added the provider makes a key of.
+    Login,
     /// An expired login, and no other key.
     Expired,
     Nothing,
@@ -130,15 +134,15 @@ impl std::fmt::Display for Origin {
 #[derive(Debug)]
 pub(crate) enum KeyForRequest {
     Here(Option<Credential>),
-    /// The login must be renewed first, which takes another request.
-    Renew,
+    /// The login must be renewed or made into a key first, which takes another request.
+    OfLogin,
 }
 
 impl KeySources<'_> {
     /// Returns whether there is a key, without running a command. The error says what to do.
     pub(crate) fn check(&self) -> Result<(), StreamError> {
         match self.first() {
-            Found::Text { .. } | Found::Renewable => Ok(()),
+            Found::Text { .. } | Found::Renewable | Found::Login => Ok(()),
             Found::Value { value, origin, .. } if self.is_new(value, &origin) => {
                 Err(self.unusable(&origin, NEW_REFERENCE))
             }
@@ -166,7 +170,7 @@ impl KeySources<'_> {
                 Ok(secret) => Ok(found(secret, scheme, origin)),
                 Err(reason) => Err(self.unusable(&origin, &reason)),
             },
-            Found::Renewable => Ok(KeyForRequest::Renew),
+            Found::Renewable | Found::Login => Ok(KeyForRequest::OfLogin),
             Found::Expired => Err(self.expired()),
             Found::Nothing if self.optional => Ok(KeyForRequest::Here(None)),
             Found::Nothing => Err(self.missing()),
@@ -182,6 +186,9 @@ impl KeySources<'_> {
         match self.auth.login(self.provider) {
             Some(Login::ApiKey { key }) => {
                 return Found::Value { value: key, scheme: Scheme::Key, origin: Origin::AuthFile };
+            }
+            Some(Login::Oauth(tokens)) if self.has_login => {
+                return if tokens.is_over() { Found::Renewable } else { Found::Login };
             }
             Some(Login::Oauth(tokens)) if !tokens.is_over() => {
                 let (secret, scheme) = (tokens.access.clone(), Scheme::Login);
@@ -217,6 +224,13 @@ impl KeySources<'_> {
 
     fn missing(&self) -> StreamError {
         let provider = self.provider;
+        if self.has_login {
+            let message = format!(
+                "There is no login and no API key for the provider \"{provider}\". Log in: bowline auth login {provider}. Or set the variable {}.",
+                self.usual_variable()
+            );
+            return StreamError::new(FailureKind::Authentication, message);
+        }
         let message = format!(
             "There is no API key for the provider \"{provider}\". Set the variable {}, or store a key in auth.json: bowline auth set --provider {provider}.",
             self.usual_variable()
@@ -240,8 +254,14 @@ impl KeySources<'_> {
     }
 
     fn unusable(&self, origin: &Origin, reason: &str) -> StreamError {
+        let provider = self.provider;
+        let advice = if self.has_login {
+            format!(" Or log in: bowline auth login {provider}.")
+        } else {
+            String::new()
+        };
         let message =
-            format!("The key of the provider \"{}\" in {origin} cannot be used: {reason}.", self.provider);
+            format!("The key of the provider \"{provider}\" in {origin} cannot be used: {reason}.{advice}");
         StreamError::new(FailureKind::Authentication, message)
     }
 }
@@ -277,6 +297,7 @@ mod tests {
             argument: Some(&argument),
             auth: &file,
             auth_at_start: &file,
+            has_login: false,
             token_server: None,
             setting: Some(&setting),
             environment: &variables,
@@ -403,6 +424,7 @@ mod tests {
             argument: None,
             auth,
             auth_at_start: auth,
+            has_login: false,
             token_server: None,
             setting: None,
             environment,

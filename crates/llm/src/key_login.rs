@@ -47,7 +47,11 @@ impl Providers {
         names
             .map(|id| {
                 let is_authenticated = self.key_status(&id)?.state == KeyState::Ready;
-                Ok(LoginProvider { name: name(&id), is_available: self.takes_key(&id), is_authenticated, id })
+                let login = self.provider_login(&id).ok();
+                let is_available = login.is_some() || self.takes_key(&id);
+                let own_name = login.and_then(|login| login.name);
+                let name = own_name.unwrap_or_else(|| name(&id));
+                Ok(LoginProvider { name, is_available, is_authenticated, id })
             })
             .collect()
     }

@@ -8,6 +8,7 @@ use crate::credentials::{Found, KeySources, Origin};
 use crate::error::Error;
 use crate::providers::Providers;
 use crate::secret::Secret;
+use crate::setting_value::SettingValue;
 
 /// Whether there is a key that can be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,10 @@ pub struct KeyStatus {
     pub source: Option<&'static str>,
     /// The environment variable that holds it.
     pub variable: Option<String>,
+    /// Whether it is what a command of `models.json` prints.
+    pub is_command: bool,
+    /// Whether it is a login and not a key.
+    pub is_login: bool,
     /// A remark or advice for the user.
     pub note: Option<String>,
 }
@@ -104,6 +109,7 @@ fn status(sources: &KeySources<'_>, auth: &AuthFile) -> KeyStatus {
             Some(Origin::AuthFile),
             Some("the login has expired and is renewed on next use".to_owned()),
         ),
+        Found::Login => (KeyState::Ready, Some(Origin::AuthFile), None),
         Found::Text { origin, .. } => (KeyState::Ready, Some(origin), None),
         Found::Value { origin, .. } => match sources.check() {
             Ok(()) => (KeyState::Ready, Some(origin), None),
@@ -119,6 +125,9 @@ fn status(sources: &KeySources<'_>, auth: &AuthFile) -> KeyStatus {
             _ => (KeyState::Missing, None, problem(sources)),
         },
     };
+    let is_login = origin == Some(Origin::AuthFile) && matches!(login, Some(Login::Oauth(_)));
+    let is_command =
+        origin == Some(Origin::ModelsFile) && sources.setting.is_some_and(SettingValue::is_command);
     let (source, variable) = match origin {
         None => (None, None),
         Some(Origin::Argument) => (Some("--api-key"), None),
@@ -126,7 +135,7 @@ fn status(sources: &KeySources<'_>, auth: &AuthFile) -> KeyStatus {
         Some(Origin::ModelsFile) => (Some("models.json"), None),
         Some(Origin::Variable(name)) => (Some("environment"), Some(name)),
     };
-    KeyStatus { provider: sources.provider.to_owned(), state, source, variable, note }
+    KeyStatus { provider: sources.provider.to_owned(), state, source, variable, is_command, is_login, note }
 }
 
 fn problem(sources: &KeySources<'_>) -> Option<String> {
@@ -134,7 +143,7 @@ fn problem(sources: &KeySources<'_>) -> Option<String> {
 }
 
 /// Escapes a key for the file, where `$` and a leading `!` have a special meaning.
-fn escaped(key: &str) -> String {
+pub(crate) fn escaped(key: &str) -> String {
     let plain = key.replace('$', "$$");
     match plain.strip_prefix('!') {
         Some(rest) => format!("$!{rest}"),

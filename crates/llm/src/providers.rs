@@ -11,7 +11,7 @@ use bowline_core::{Model, ThinkingLevel};
 use crate::added::FOREIGN_API;
 use crate::address::Address;
 use crate::api::{self, Endpoint, Variables};
-use crate::auth_file::AuthFile;
+use crate::auth_file::{AuthFile, Login};
 use crate::catalog;
 use crate::credentials::{Credential, KeyForRequest, KeySources};
 use crate::error::Error;
@@ -19,6 +19,7 @@ use crate::foreign_answer;
 use crate::local_servers;
 use crate::login;
 use crate::models_file::ProviderSettings;
+use crate::provider_login;
 use crate::recording::Recorder;
 use crate::registry::{Known, Registry};
 use crate::replay::{self, Comparison, Replays};
@@ -56,7 +57,7 @@ pub struct Providers {
 }
 
 #[derive(Debug)]
-struct Inner {
+pub(crate) struct Inner {
     auth_file: Option<PathBuf>,
     /// What decides which commands may run: see `credentials`.
     auth_at_start: AuthFile,
@@ -254,6 +255,10 @@ impl Providers {
         self.inner.key_sources(&registry, &model.provider, &self.inner.auth()).check()
     }
 
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
     /// Returns the key of a provider, if it needs one. Whoever gets it can use it.
     pub async fn key(&self, provider: &str) -> Result<Option<Secret>, StreamError> {
         let registry = self.registry();
@@ -326,11 +331,14 @@ impl Inner {
             argument: argument.filter(|_| !is_of_project),
             auth: if is_of_project { &self.nothing.0 } else { auth },
             auth_at_start: if is_of_project { &self.nothing.0 } else { &self.auth_at_start },
+            has_login: registry.added(provider).is_some_and(|added| added.login.is_some()),
             token_server: settings.and_then(|settings| settings.oauth.as_ref()),
             setting: settings.and_then(|settings| settings.api_key.as_ref()),
             environment: self.environment_for(registry, provider),
             optional: local_servers::server(provider).is_some()
-                || settings.is_some() && catalog::provider(provider).is_none(),
+                || settings.is_some()
+                    && catalog::provider(provider).is_none()
+                    && !needs_login(registry, provider),
         }
     }
 
@@ -355,14 +363,7 @@ impl Inner {
     ) -> Result<Endpoint, StreamError> {
         let mut credential = self.credential(registry, &model.provider).await?;
         let settings = registry.settings(&model.provider);
-        let own = registry.find(&model.provider, &model.id).map(|known: Known| known.headers);
-        let shared = settings.map(|settings| settings.headers.0.clone()).unwrap_or_default();
-        let mut headers: Vec<(String, Secret)> = Vec::new();
-        for (name, value) in shared.into_iter().chain(own.unwrap_or_default()) {
-            let value = self.header(&model.provider, &name, &value).await?;
-            headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
-            headers.push((name, value));
-        }
+        let mut headers = self.headers(registry, &model.provider, Some(&model.id)).await?;
         let auth_header = settings.is_some_and(|settings| settings.auth_header);
         // The gateway has a separate header, because the usual ones are for the provider behind it.
         if model.provider == "cloudflare-ai-gateway"
@@ -375,20 +376,43 @@ impl Inner {
         Ok(Endpoint { base_url: address.base_url.clone(), headers, credential, auth_header, variables })
     }
 
+    /// Returns the configured headers of a provider, and those of a model of it.
+    pub(crate) async fn headers(
+        &self,
+        registry: &Registry,
+        provider: &str,
+        model: Option<&str>,
+    ) -> Result<Vec<(String, Secret)>, StreamError> {
+        let own = model.and_then(|id| registry.find(provider, id)).map(|known: Known| known.headers);
+        let shared = registry.settings(provider).map(|settings| settings.headers.0.clone());
+        let mut headers: Vec<(String, Secret)> = Vec::new();
+        for (name, value) in shared.into_iter().flatten().chain(own.into_iter().flatten()) {
+            let value = self.header(provider, &name, &value).await?;
+            headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
+            headers.push((name, value));
+        }
+        Ok(headers)
+    }
+
     /// Returns the credential of a provider, renewing an expired login.
-    async fn credential(
+    pub(crate) async fn credential(
         &self,
         registry: &Registry,
         provider: &str,
     ) -> Result<Option<Credential>, StreamError> {
         let auth = self.auth();
         let sources = self.key_sources(registry, provider, &auth);
-        match (sources.credential(&self.commands).await?, sources.token_server, &self.auth_file) {
-            (KeyForRequest::Here(credential), _, _) => Ok(credential),
-            (KeyForRequest::Renew, Some(server), Some(path)) => {
+        let found = sources.credential(&self.commands).await?;
+        let own_login = registry.added(provider).and_then(|added| added.login.as_ref());
+        match (found, own_login, sources.token_server, &self.auth_file) {
+            (KeyForRequest::Here(credential), ..) => Ok(credential),
+            (KeyForRequest::OfLogin, Some(login), _, Some(path)) => {
+                provider_login::key(provider, login, path).await.map(Some)
+            }
+            (KeyForRequest::OfLogin, None, Some(server), Some(path)) => {
                 login::renew(provider, server, path, &self.transport).await.map(Some)
             }
-            (KeyForRequest::Renew, _, _) => Ok(None),
+            (KeyForRequest::OfLogin, ..) => Ok(None),
         }
     }
 
@@ -397,6 +421,13 @@ impl Inner {
         let auth = self.auth();
         match self.key_sources(registry, provider, &auth).credential(&self.commands).await {
             Ok(KeyForRequest::Here(Some(credential))) => vec![credential.secret],
+            Ok(KeyForRequest::OfLogin) => {
+                let own_login = registry.added(provider).and_then(|added| added.login.as_ref());
+                match (own_login, auth.login(provider)) {
+                    (Some(login), Some(Login::Oauth(tokens))) => provider_login::secrets(login, tokens).await,
+                    _ => Vec::new(),
+                }
+            }
             _ => Vec::new(),
         }
     }
@@ -473,8 +504,16 @@ impl std::fmt::Debug for Sources {
             .finish_non_exhaustive()
     }
 }
-/// Tells whether whoever added a provider answers its requests, and says nothing about a key for them.
+/// Tells whether whoever added a provider answers its requests, and says nothing about a key or a login for them.
 fn answers_without_key(registry: &Registry, provider: &str) -> bool {
     let has_key = |settings: &ProviderSettings| settings.api_key.is_some();
-    registry.source(provider).is_some() && !registry.settings(provider).is_some_and(has_key)
+    registry.source(provider).is_some()
+        && !registry.settings(provider).is_some_and(has_key)
+        && !needs_login(registry, provider)
+}
+
+/// Tells whether a provider cannot be used without a login or a key.
+fn needs_login(registry: &Registry, provider: &str) -> bool {
+    let login = registry.added(provider).and_then(|added| added.login.as_ref());
+    login.is_some_and(|login| login.is_required)
 }

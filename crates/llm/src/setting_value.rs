@@ -38,6 +38,11 @@ impl SettingValue {
         expand(&self.0, environment).err()
     }
 
+    /// Returns whether the value is what a command prints.
+    pub(crate) fn is_command(&self) -> bool {
+        self.command().is_some()
+    }
+
     /// Returns whether the value stands for itself: it is no command and names no variable.
     pub(crate) fn is_literal(&self) -> bool {
         self.command().is_none() && expand(&self.0, &HashMap::new()).is_ok()

@@ -15,6 +15,9 @@ use crate::limits::{MOST_PAGES, MOST_RESOURCES, beginning};
 use crate::server::Server;
 use crate::servers::Servers;
 
+/// The names of the tools.
+pub(crate) const NAMES: [&str; 2] = ["list_mcp_resources", "read_mcp_resource"];
+
 /// Lists the resources.
 pub(crate) struct ListResources {
     servers: Servers,
@@ -28,9 +31,9 @@ pub(crate) struct ReadResource {
 }
 
 impl ListResources {
-    pub fn new(servers: Servers) -> Self {
+    pub fn new(servers: Servers, name: String) -> Self {
         let definition = ToolDefinition {
-            name: "list_mcp_resources".to_owned(),
+            name,
             description: "Lists the resources and resource templates of MCP servers: files, records and other data that a server offers for reading.".to_owned(),
             parameters: json!({"type": "object", "properties": {
                 "server": {"type": "string", "description": "Only the resources of this server"},
@@ -41,9 +44,9 @@ impl ListResources {
 }
 
 impl ReadResource {
-    pub fn new(servers: Servers) -> Self {
+    pub fn new(servers: Servers, name: String) -> Self {
         let definition = ToolDefinition {
-            name: "read_mcp_resource".to_owned(),
+            name,
             description: "Reads a resource of an MCP server.".to_owned(),
             parameters: json!({"type": "object", "required": ["server", "uri"], "properties": {
                 "server": {"type": "string", "description": "The name of the server"},

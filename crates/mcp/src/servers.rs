@@ -9,7 +9,8 @@ use bowline_tools::Tool;
 use crate::configuration::{Configuration, ServerConfig, Start};
 use crate::error::Error;
 use crate::host::{Notice, ServerContext, Severity};
-use crate::resources::{ListResources, ReadResource};
+use crate::names;
+use crate::resources::{ListResources, NAMES, ReadResource};
 use crate::server::{Server, State};
 use crate::tool::ServerTool;
 
@@ -108,18 +109,38 @@ impl Servers {
     /// Returns the tools of all servers, in the order of the configuration. Those of a server that is being restarted stay:
     /// their calls say so.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.named_tools(|_| true, || NAMES.map(ToOwned::to_owned).into())
+    }
+
+    /// Returns the tools of a single server that there are others beside: those whose names on the server are wanted. The
+    /// tools for its resources have names of their own.
+    pub fn tools_of_one(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<Arc<dyn Tool>> {
+        let part = self.servers.first().map_or("", |server| &server.config.part);
+        self.named_tools(is_wanted, || names::full_names(part, &NAMES))
+    }
+
+    fn named_tools(
+        &self,
+        is_wanted: impl Fn(&str) -> bool,
+        resource_tools: impl Fn() -> Vec<String>,
+    ) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         let mut has_resources = false;
         for server in self.usable() {
             let inventory = server.inventory();
             has_resources |= inventory.has_resources;
-            for tool in &inventory.tools {
+            for tool in inventory.tools.iter().filter(|tool| is_wanted(&tool.name)) {
                 tools.push(Arc::new(ServerTool::new(Arc::clone(server), tool.clone())));
             }
         }
         if has_resources {
-            tools.push(Arc::new(ListResources::new(self.clone())));
-            tools.push(Arc::new(ReadResource::new(self.clone())));
+            let mut names = resource_tools().into_iter();
+            tools.extend(
+                names.next().map(|name| Arc::new(ListResources::new(self.clone(), name)) as Arc<dyn Tool>),
+            );
+            tools.extend(
+                names.next().map(|name| Arc::new(ReadResource::new(self.clone(), name)) as Arc<dyn Tool>),
+            );
         }
         tools
     }

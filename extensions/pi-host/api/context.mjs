@@ -15,7 +15,7 @@ export function createContext(host, runtime, call, overrides = {}) {
     sessionManager: () => host.services.sessionManager(),
     modelRegistry: () => host.services.modelRegistry(),
     model: () => state.model ?? undefined,
-    scopedModels: () => state.scopedModels ?? [],
+    scopedModels: () => structuredClone(state.scopedModels ?? []),
     thinkingLevel: () => state.thinkingLevel ?? "off",
     signal: () => host.mirror.signal,
   };

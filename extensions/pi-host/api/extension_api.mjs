@@ -2,6 +2,7 @@
 
 import { toJson } from "../records.mjs";
 import { runAs } from "../host/current.mjs";
+import { SERVERS_CHANGE, mcpServerApi } from "./mcp_servers.mjs";
 import { customMessage, userMessage } from "./command_context.mjs";
 import { execute } from "./exec.mjs";
 
@@ -13,6 +14,7 @@ export function createApi(host, runtime) {
     ...registering(host, runtime),
     ...acting(host, runtime),
     ...accepting(host, runtime),
+    ...mcpServerApi(host, runtime),
     exec: (command, parameters, options) => {
       usable();
       return execute(command, parameters, options?.cwd ?? host.state.cwd, options);
@@ -47,10 +49,11 @@ function registering(host, runtime) {
       usable();
       if (typeof handler !== "function") throw new TypeError(`The handler of ${String(event)} is not a function`);
       const remove = runtime.on(String(event), handler);
-      changed();
+      const announce = event === SERVERS_CHANGE ? () => host.announceAll() : changed;
+      announce();
       return () => {
         remove();
-        changed();
+        announce();
       };
     },
     registerTool(tool) {
@@ -178,12 +181,6 @@ function accepting(host, runtime) {
     registerEntryRenderer: accept,
     registerMarkdownTransformer: accept,
     registerToolRenderer: accept,
-    registerMcpServer: refuse("registerMcpServer", "describe the server under mcpServers in settings.json"),
-    unregisterMcpServer: accept,
-    getMcpServers: () => {
-      accept();
-      return [];
-    },
     registerVirtualModel: refuse("registerVirtualModel", "register a provider with the model"),
     unregisterVirtualModel: accept,
   };

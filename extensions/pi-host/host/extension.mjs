@@ -6,7 +6,7 @@ import { within } from "./loading.mjs";
 import { asFields, difference, offered } from "./registration.mjs";
 import { Runtime } from "./runtime.mjs";
 
-const NOTHING = { tools: new Map(), commands: new Map(), flags: new Map(), hooks: new Map(), providers: new Map() };
+const NOTHING = { tools: new Map(), commands: new Map(), flags: new Map(), hooks: new Map(), providers: new Map(), mcpServers: new Map() };
 
 /** An extension of pi. */
 export class Extension {
@@ -57,9 +57,13 @@ export class Extension {
 
   /** Tells the engine all that is registered. */
   register() {
-    this.#announced = offered(this.runtime);
+    this.#announced = this.#offers();
     this.#isAnnounced = true;
     this.#host.send({ type: "register", ext: this.id, ...asFields(this.#announced) });
+  }
+
+  #offers() {
+    return offered(this.runtime, { connectsServers: !this.#host.hasServerConnector() });
   }
 
   /** Allows actions: all extensions have loaded, or the engine goes on without those that have not. */
@@ -72,7 +76,7 @@ export class Extension {
   /** Tells the engine what has changed of the registrations. */
   announce() {
     if (!this.#isAnnounced || this.runtime.isLoading) return;
-    const offers = offered(this.runtime);
+    const offers = this.#offers();
     const { register, unregister } = difference(this.#announced, offers);
     this.#announced = offers;
     if (unregister) this.#host.send({ type: "unregister", ext: this.id, ...unregister });

@@ -5,6 +5,7 @@ import { createCommandContext } from "../api/command_context.mjs";
 import { createContext } from "../api/context.mjs";
 import { EventBus } from "../api/event_bus.mjs";
 import { runTool } from "../api/tools.mjs";
+import { SERVERS_CHANGE } from "../api/mcp_servers.mjs";
 import { createUi } from "../api/ui.mjs";
 import { currentRuntime, runAs } from "./current.mjs";
 import { dispatch } from "./dispatch.mjs";
@@ -87,6 +88,21 @@ export class Host {
 
   extension(id) {
     return this.#extensions.get(id);
+  }
+
+  /** Returns all extensions, in the order in which they are loaded. */
+  extensions() {
+    return [...this.#extensions.values()];
+  }
+
+  /** Tells the engine what each extension offers now. */
+  announceAll() {
+    for (const extension of this.#extensions.values()) extension.announce();
+  }
+
+  /** Tells whether an extension connects the MCP servers that extensions register. */
+  hasServerConnector() {
+    return this.extensions().some(({ runtime }) => runtime.handlersOf(SERVERS_CHANGE).length > 0);
   }
 
   /** Reports what nobody caught, in the name of the extension that it came from. */
@@ -268,10 +284,10 @@ export class Host {
   }
 
   provider(record) {
-    const { ext, id, provider, op, request } = record;
+    const { ext, id, provider, op, request, credential } = record;
     void this.#answer(record, ({ runtime }, call) => {
       const emit = (event) => this.send({ type: "chunk", ext, id, event });
-      return runAs(runtime, call, () => this.services.providers().runProvider(provider, op, request, emit, call.signal));
+      return runAs(runtime, call, () => this.services.providers().runProvider(provider, op, { request, credential }, emit, call.signal));
     });
   }
 

@@ -1,5 +1,6 @@
 // What an extension offers and wants, as records, and what has changed of it.
 
+import { engineConfig } from "../api/mcp_servers.mjs";
 import { toJson } from "../records.mjs";
 
 /** Events that nobody waits for, whatever an extension does in them. */
@@ -14,22 +15,23 @@ const KNOWN_EVENTS = new Set([
   ...["message_update", "message_end", "context", "context_with_system", "before_provider_headers"],
   ...["before_provider_request", "after_provider_response", "tool_execution_start", "tool_execution_update"],
   ...["tool_execution_end", "tool_call", "tool_result", "user_bash", "model_select", "thinking_level_select"],
-  ...["ui_prompt_start", "ui_prompt_end", "cache_warming_decision", "mcp_servers_change", "provider_stream_event"],
+  ...["ui_prompt_start", "ui_prompt_end", "cache_warming_decision", "provider_stream_event"],
 ]);
 
 /** Events that the host needs of every extension, because they begin and end its instances. */
 const OF_LIFECYCLE = ["session_start", "session_shutdown"];
 
-const KINDS = ["tools", "commands", "flags", "hooks", "providers"];
+const KINDS = ["tools", "commands", "flags", "hooks", "providers", "mcpServers"];
 
-/** Returns what an instance of an extension offers, by kind and name. */
-export function offered(runtime) {
+/** Returns what an instance of an extension offers, by kind and name; its MCP servers if bowline is to connect them. */
+export function offered(runtime, { connectsServers = true } = {}) {
   return {
     tools: byName([...runtime.tools.values()].map(toolRecord)),
     commands: byName([...runtime.commands].map(([name, command]) => commandRecord(name, command))),
     flags: byName([...runtime.flags].map(([name, flag]) => flagRecord(name, flag))),
     hooks: new Map(hookRecords(runtime).map((hook) => [hook.event, hook])),
     providers: byName([...runtime.providers.values()]),
+    mcpServers: byName(connectsServers ? [...runtime.mcpServers].map(serverRecord) : []),
   };
 }
 
@@ -93,6 +95,10 @@ function flagRecord(name, flag) {
     description: optionalText(flag.description),
     default: flag.default,
   };
+}
+
+function serverRecord([name, config]) {
+  return { name, config: engineConfig(config) };
 }
 
 function hookRecords(runtime) {

@@ -12,6 +12,7 @@ export class Runtime {
   commands = new Map();
   flags = new Map();
   providers = new Map();
+  mcpServers = new Map();
   #state = "loading";
   #unsubscribers = new Set();
 

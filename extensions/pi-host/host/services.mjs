@@ -15,6 +15,8 @@ export class Services {
   #host;
   /** Lists of models with the time at which each was made, by whether those without a key are in it. */
   #models = new Map();
+  /** Whether there are keys, by provider, with the times at which that was found out. */
+  #authStatuses = new Map();
   #commands;
   #registry;
   #manager;
@@ -48,8 +50,18 @@ export class Services {
     return list;
   }
 
+  /** Returns whether there is a key or a login for a provider. */
+  authStatus(provider) {
+    const known = this.#authStatuses.get(provider);
+    if (known && Date.now() - known.at <= MODELS_FRESH_MS) return known.status;
+    const status = this.#ask("model.authStatus", { provider });
+    this.#authStatuses.set(provider, { status, at: Date.now() });
+    return status;
+  }
+
   invalidateModels() {
     this.#models.clear();
+    this.#authStatuses.clear();
   }
 
   #ask(method, params) {

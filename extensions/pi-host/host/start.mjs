@@ -34,8 +34,10 @@ function connectShims() {
   connect({
     state: host.state,
     request: (method, params, options) => requests.request(host.attributed(), method, params, options),
+    requestSync: (method, params) => requests.requestSync(host.attributed(), method, params),
     notify: (method, params) => requests.notify(host.attributed(), method, params),
     models: (which) => services.models(which),
+    authStatus: (provider) => services.authStatus(provider),
     invalidateModels: () => services.invalidateModels(),
     currentExtension: () => currentRuntime()?.extension,
     entries: () => host.entries.list(),

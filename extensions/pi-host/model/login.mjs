@@ -1,18 +1,31 @@
-// Logins that a provider of an extension carries out itself, with dialogs of the client.
+// Logins that a provider of an extension carries out itself, with dialogs of the client: logging in, renewing, making the key.
+// bowline stores the credentials and says when one is renewed.
 
 import { bridge } from "../bridge.mjs";
 
+/** What a login that the user gives up ends with. bowline knows it by this. */
+const CANCELLED = "Login cancelled";
+
 const ask = (method, params, signal) => bridge.request(method, params, { signal });
 
-async function answered(method, params, signal) {
-  const value = await ask(method, params, signal);
-  if (value === null || value === undefined) throw new Error("Login cancelled");
-  return value;
+/** Asks for something. A question that a login no longer waits for is withdrawn, and its failure is of no interest. */
+function answered(method, params, signal) {
+  const answer = ask(method, params, signal).then((value) => {
+    if (value === null || value === undefined) throw new Error(CANCELLED);
+    return value;
+  });
+  answer.catch(() => {});
+  return answer;
+}
+
+function detailsOf(options) {
+  if (!options.some(({ description }) => description)) return {};
+  return { optionDetails: options.map(({ description }) => ({ description })) };
 }
 
 async function choose({ message, options }, signal) {
   const labels = options.map(({ label }) => label);
-  const chosen = await ask("ui.select", { title: message, options: labels }, signal);
+  const chosen = await answered("ui.select", { title: message, options: labels, ...detailsOf(options) }, signal);
   return options.find(({ label }) => label === chosen)?.id;
 }
 
@@ -55,10 +68,46 @@ function interaction(signal) {
   };
 }
 
+/** Tells whether a provider has a login, and what bowline is told of it; `undefined` if it has none. */
+export function loginRecord({ native, config }) {
+  if (native) {
+    const { oauth, apiKey } = native.auth ?? {};
+    if (!oauth?.login && !apiKey?.login) return undefined;
+    // A provider that finds a key itself can be used without a login.
+    return { name: oauth?.name ?? apiKey?.name ?? native.name, required: apiKey === undefined };
+  }
+  if (typeof config?.oauth?.login !== "function") return undefined;
+  const { name, modifyModels } = config.oauth;
+  return { name, required: true, modifiesModels: typeof modifyModels === "function" || undefined };
+}
+
+const whole = (credential) => ({ ...credential, type: "oauth" });
+
 /** Logs the user in and returns the credential to store. */
-export async function login({ name, native, config }, signal = new AbortController().signal) {
-  const own = native?.auth?.oauth?.login ?? native?.auth?.apiKey?.login;
-  if (own) return own.call(native.auth.oauth ?? native.auth.apiKey, interaction(signal));
-  if (typeof config?.oauth?.login !== "function") throw new Error(`The provider ${name} has no login.`);
-  return { ...(await config.oauth.login(callbacks(signal))), type: "oauth" };
+export async function login({ name, native, config }, signal) {
+  // What is still being asked when the login is over has nobody who waits for it.
+  const end = new AbortController();
+  const either = signal ? AbortSignal.any([signal, end.signal]) : end.signal;
+  try {
+    if (native?.auth?.oauth?.login) return whole(await native.auth.oauth.login(interaction(either)));
+    if (native?.auth?.apiKey?.login) return await native.auth.apiKey.login(interaction(either));
+    if (typeof config?.oauth?.login === "function") return whole(await config.oauth.login(callbacks(either)));
+  } finally {
+    end.abort(new Error(CANCELLED));
+  }
+  throw new Error(`The provider ${name} has no login.`);
+}
+
+/** Returns what takes the place of a credential that has expired. */
+export async function renew({ name, native, config }, credential, signal = new AbortController().signal) {
+  if (native?.auth?.oauth) return whole(await native.auth.oauth.refresh(credential, signal));
+  if (!config?.oauth) throw new Error(`The provider ${name} has no login any more.`);
+  return whole(await config.oauth.refreshToken(credential, signal));
+}
+
+/** Returns what requests are made with by a credential: at least a key. */
+export async function authOf({ name, native, config }, credential) {
+  if (native?.auth?.oauth) return native.auth.oauth.toAuth(credential);
+  if (!config?.oauth) throw new Error(`The provider ${name} has no login any more.`);
+  return { apiKey: await config.oauth.getApiKey(credential) };
 }

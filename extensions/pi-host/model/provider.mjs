@@ -3,8 +3,9 @@
 import { bridge } from "../bridge.mjs";
 import { AnswerChunks } from "./answer_chunks.mjs";
 import { streamOfOwnApi } from "./api_registry.mjs";
+import { listedModels } from "./engine_request.mjs";
 import { isContextOverflow } from "./failures.mjs";
-import { login } from "./login.mjs";
+import { authOf, login, loginRecord, renew } from "./login.mjs";
 import { modelHeaders, providerAuth } from "./provider_auth.mjs";
 import {
   describedModels,
@@ -42,6 +43,7 @@ function registrationOfNative(native) {
     baseUrl: native.baseUrl,
     headers: textHeaders(native.headers),
     models: modelRecords(native.getModels()),
+    login: loginRecord({ native }),
   });
 }
 
@@ -56,6 +58,7 @@ function registrationOfConfig(name, config) {
     headers: textHeaders(config.headers),
     authHeader: config.authHeader,
     models: config.models && modelRecords(config.models),
+    login: loginRecord({ config }),
   });
 }
 
@@ -99,16 +102,20 @@ export function forgetProvider(name) {
  *
  * A failure is thrown as an error, which may have `kind` and `retryAfterMs` for the record's `error`.
  */
-export async function runProvider(name, op, request, emitChunk, signal) {
+export async function runProvider(name, op, { request, credential } = {}, emitChunk, signal) {
   const registration = registrationOf(name);
   if (!registration) throw new Error(`The provider ${name} is not registered any more.`);
   switch (op) {
     case "stream":
       return answer(registration, request, emitChunk, signal);
     case "refresh":
-      return refresh(registration, signal);
+      return refresh(registration, credential, signal);
     case "login":
       return login(registration, signal);
+    case "refreshToken":
+      return renew(registration, credential, signal);
+    case "apiKey":
+      return (await authOf(registration, credential)).apiKey;
     default:
       throw new Error(`The provider ${name} cannot carry out ${op}.`);
   }
@@ -197,12 +204,31 @@ function failure(message) {
 }
 
 /** Lists the models of a provider anew and returns them as bowline takes them. */
-async function refresh(registration, signal) {
+async function refresh(registration, credential, signal) {
+  const { native, config } = registration;
+  if (native ? native.refreshModels : config.refreshModels) await askForModels(registration, credential, signal);
+  bridge.invalidateModels?.();
+  if (native) return modelRecords(native.getModels());
+  const isChanged = credential && config.oauth?.modifyModels;
+  return modelRecords(isChanged ? modifiedModels(registration, credential) : (registration.listed ?? config.models));
+}
+
+/** Returns the models that a login makes of those of its provider. */
+function modifiedModels(registration, credential) {
+  const { name, config } = registration;
+  const isOwn = registration.listed ?? config.models;
+  // A provider that only changes another one has the models of that.
+  if (!isOwn) registration.base ??= listedModels({ all: true }).filter(({ provider }) => provider === name);
+  const models = isOwn ? describedModels(registration) : registration.base;
+  return config.oauth.modifyModels(structuredClone(models), credential);
+}
+
+async function askForModels(registration, login, signal) {
   const { native, config, name } = registration;
   const found = await providerAuth(name, signal).catch(() => undefined);
   const stored = registration.stored;
   const context = {
-    credential: found?.auth.apiKey ? { type: "api_key", key: found.auth.apiKey, env: found.env } : undefined,
+    credential: login ?? (found?.auth.apiKey ? { type: "api_key", key: found.auth.apiKey, env: found.env } : undefined),
     stored,
     baseUrl: native?.baseUrl ?? config?.baseUrl,
     allowNetwork: true,
@@ -214,8 +240,6 @@ async function refresh(registration, signal) {
       return true;
     },
   };
-  if (native) await native.refreshModels?.(context);
-  else if (config.refreshModels) registration.listed = await config.refreshModels(context);
-  bridge.invalidateModels?.();
-  return modelRecords(native ? native.getModels() : (registration.listed ?? config.models));
+  if (native) await native.refreshModels(context);
+  else registration.listed = await config.refreshModels(context);
 }

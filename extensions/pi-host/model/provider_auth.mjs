@@ -2,12 +2,10 @@
 
 import { bridge } from "../bridge.mjs";
 import { resolveHeaders, resolveValue } from "./config_values.mjs";
-import { HELD_KEY, listedModels } from "./engine_request.mjs";
+import { HELD_KEY } from "./engine_request.mjs";
 import { findEnvKeys, getEnvApiKey } from "./environment_keys.mjs";
+import { authOf } from "./login.mjs";
 import { registrationOf, streamsItself } from "./registrations.mjs";
-
-/** A token that ends sooner is renewed first. */
-const SOON_MS = 5 * 60 * 1000;
 
 const context = {
   env: async (name) => process.env[name] || undefined,
@@ -18,14 +16,24 @@ const isOfProject = () => bridge.currentExtension?.()?.sourceInfo?.scope === "pr
 
 /** Tells whether bowline has what it needs to use a provider. */
 export function isUsable(provider) {
-  return listedModels().some((model) => model.provider === provider);
+  return authStatus(provider).configured;
 }
 
-/** Asks bowline for the key of a provider. */
-async function askEngine(provider) {
+/** Returns whether there is a key or a login for a provider, and where it is. */
+export function authStatus(provider) {
+  try {
+    return bridge.authStatus(provider);
+  } catch (error) {
+    bridge.log?.("warning", `Whether there is a key for ${provider} is not known: ${error.message}`);
+    return { configured: false, oauth: false };
+  }
+}
+
+/** Asks bowline for the key of a provider, and for its headers with those of a model. A login is renewed if it has expired. */
+async function askEngine(provider, model) {
   // Extensions of a project get no keys. Their model calls go through bowline, which puts the key in.
   if (isOfProject()) return isUsable(provider) ? { apiKey: HELD_KEY } : {};
-  return (await bridge.request("model.auth", { provider })) ?? {};
+  return (await bridge.request("model.auth", { provider, model })) ?? {};
 }
 
 /** Asks for the key of a provider that an extension has registered. It is of no use to its server if bowline holds it. */
@@ -34,25 +42,18 @@ async function askForOwn(name) {
   return answer.apiKey === HELD_KEY && streamsItself(name) ? {} : answer;
 }
 
-/** Returns a stored login that is still good, renewed by its extension if it is not. */
-async function renewed(provider, oauth, credential, signal) {
-  if (!(credential.expires <= Date.now() + SOON_MS)) return credential;
-  const fresh = await oauth.refreshToken(credential, signal ?? new AbortController().signal);
-  const stored = { ...fresh, type: "oauth" };
-  // A bowline that cannot store it renews it again the next time.
-  await bridge.request("model.storeCredential", { provider, credential: stored }).catch(() => {});
-  return stored;
+/** Throws why a key or a login that is there cannot be used. */
+function throwUnlessMissing(name, { error }) {
+  if (error && authStatus(name).configured) throw error;
 }
 
 async function ofNative(native, signal) {
   const resolve = native.auth?.apiKey?.resolve;
-  const answer = await askForOwn(native.id).catch(() => ({}));
+  const answer = await askForOwn(native.id).catch((error) => ({ error }));
+  throwUnlessMissing(native.id, answer);
   const stored = answer.credential;
   if (stored?.type === "oauth" && native.auth?.oauth) {
-    const { oauth } = native.auth;
-    const refreshToken = (credential, stop) => oauth.refresh(credential, stop);
-    const auth = await oauth.toAuth(await renewed(native.id, { refreshToken }, stored, signal));
-    return { auth, source: "OAuth" };
+    return { auth: await authOf({ native }, stored), source: "OAuth" };
   }
   const credential = answer.apiKey ? { type: "api_key", key: answer.apiKey } : undefined;
   const input = { ctx: context, credential, signal: signal ?? new AbortController().signal };
@@ -60,34 +61,33 @@ async function ofNative(native, signal) {
   return credential ? { auth: { apiKey: answer.apiKey } } : undefined;
 }
 
-async function ofConfig(name, config, signal) {
+async function ofConfig(name, config) {
   const answer = await askForOwn(name).catch((error) => ({ error }));
   if (answer.credential?.type === "oauth" && config.oauth) {
-    const credential = await renewed(name, config.oauth, answer.credential, signal);
-    return { auth: { apiKey: config.oauth.getApiKey(credential) }, source: "OAuth" };
+    return { auth: await authOf({ name, config }, answer.credential), source: "OAuth" };
   }
   const apiKey = answer.apiKey ?? resolveValue(config.apiKey) ?? getEnvApiKey(name);
   if (apiKey) return { auth: { apiKey }, source: answer.apiKey ? "stored credential" : "configured API key" };
-  if (answer.error && config.apiKey?.startsWith("!")) throw answer.error;
+  throwUnlessMissing(name, answer);
   return undefined;
 }
 
 /** Returns key and headers of a provider as `{auth, source}`, or `undefined` if there is no key. */
-export async function providerAuth(provider, signal) {
+export async function providerAuth(provider, signal, model) {
   const registration = registrationOf(provider);
   if (registration?.native) return ofNative(registration.native, signal);
   const { config } = registration ?? {};
-  const found = config ? await ofConfig(provider, config, signal) : await ofEngine(provider);
+  const found = config ? await ofConfig(provider, config) : await ofEngine(provider, model);
   if (!found) return undefined;
   const headers = { ...found.auth.headers, ...resolveHeaders(config?.headers) };
   if (config?.authHeader) headers.Authorization = `Bearer ${found.auth.apiKey}`;
   return Object.keys(headers).length > 0 ? { ...found, auth: { ...found.auth, headers } } : found;
 }
 
-async function ofEngine(provider) {
-  const { apiKey, headers, baseUrl } = await askEngine(provider);
+async function ofEngine(provider, model) {
+  const { apiKey, headers } = await askEngine(provider, model);
   if (!apiKey && !headers) return undefined;
-  const auth = { apiKey, ...(headers ? { headers } : {}), ...(baseUrl ? { baseUrl } : {}) };
+  const auth = { apiKey, ...(headers ? { headers } : {}) };
   return { auth, source: findEnvKeys(provider)?.[0] ?? "stored credential" };
 }
 

@@ -3,11 +3,10 @@
 import { bridge } from "../bridge.mjs";
 import { getApiProvider, streamByApi } from "./api_registry.mjs";
 import { listedModels } from "./engine_request.mjs";
-import { findEnvKeys } from "./environment_keys.mjs";
 import { lazyStream } from "./event_stream.mjs";
 import { getModelType } from "./model_facts.mjs";
 import { authorized, forgetProvider, providerRegistration, streamOfProvider } from "./provider.mjs";
-import { isUsable, modelHeaders, providerAuth } from "./provider_auth.mjs";
+import { authStatus, isUsable, modelHeaders, providerAuth } from "./provider_auth.mjs";
 import { describedModels, registrationOf, registrations, streamsItself } from "./registrations.mjs";
 import { normalizeContext } from "./transcript.mjs";
 
@@ -54,7 +53,7 @@ function displayName(name) {
 
 async function keyAndHeaders(model) {
   try {
-    const found = await providerAuth(model.provider);
+    const found = await providerAuth(model.provider, undefined, model.id);
     const headers = { ...found?.auth.headers, ...modelHeaders(model) };
     if (!found) {
       const { config } = registrationOf(model.provider) ?? {};
@@ -81,11 +80,16 @@ async function keyOf(provider) {
   }
 }
 
-function authStatus(provider) {
-  if (!isUsable(provider)) return { configured: false };
-  const variables = findEnvKeys(provider);
-  if (!variables) return { configured: true, source: "stored" };
-  return { configured: true, source: "environment", label: variables.join(", ") };
+/** Returns what pi says of the key of a provider. */
+function describedStatus(provider) {
+  const { configured, source, label } = authStatus(provider);
+  return { configured, ...(source ? { source } : {}), ...(label ? { label } : {}) };
+}
+
+/** Stores a credential, or removes it if there is none. */
+function storeCredential(provider, credential = null) {
+  bridge.requestSync("model.storeCredential", { provider, credential });
+  bridge.invalidateModels?.();
 }
 
 async function refresh({ allowNetwork = true, signal } = {}) {
@@ -120,10 +124,10 @@ const authStorage = {
   list: () => providerNames().filter(isUsable),
   getApiKey: keyOf,
   reload() {},
-  set: () => bridge.notServed("modelRegistry.authStorage.set()"),
-  remove: () => bridge.notServed("modelRegistry.authStorage.remove()"),
+  set: (provider, credential) => storeCredential(provider, credential),
+  remove: (provider) => storeCredential(provider),
   login: () => bridge.notServed("modelRegistry.authStorage.login()"),
-  logout: () => bridge.notServed("modelRegistry.authStorage.logout()"),
+  logout: (provider) => storeCredential(provider),
 };
 
 /** Returns the models of a type. bowline has only those that chat. */
@@ -150,10 +154,10 @@ export function createModelRegistry() {
     getApiKey: (model) => keyOf(model.provider),
     getApiKeyForProvider: keyOf,
     getProviderAuth: (provider) => providerAuth(provider),
-    getProviderAuthStatus: authStatus,
+    getProviderAuthStatus: describedStatus,
     getProvider: (name) => registrationOf(name)?.native ?? (providerNames().includes(name) ? bridgedProvider(name) : undefined),
     getProviderDisplayName: displayName,
-    isUsingOAuth: (model) => listedModels().some((known) => isSame(known, model) && known.usesOAuth === true),
+    isUsingOAuth: (model) => authStatus(model.provider).oauth,
     stream: (model, context, options) => streamModel(model, context, options, "stream"),
     streamSimple: (model, context, options) => streamModel(model, context, options),
     complete: (model, context, options) => streamModel(model, context, options, "stream").result(),

@@ -36,6 +36,7 @@ test("the state is what the engine says, and null is nothing", async () => {
     engine.state({
       model: { id: "m", provider: "p", reasoning: true },
       thinkingLevel: "high",
+      scopedModels: [{ model: { id: "m", provider: "p" }, thinkingLevel: "low" }],
       isIdle: false,
       hasPendingMessages: true,
       contextUsage: { tokens: 5, contextWindow: 10, percent: 50 },
@@ -54,7 +55,7 @@ test("the state is what the engine says, and null is nothing", async () => {
       cwd: "/elsewhere",
       mode: "rpc",
       hasUI: true,
-      scoped: [],
+      scoped: [{ model: { id: "m", provider: "p" }, thinkingLevel: "low" }],
     });
     engine.state({ model: null, contextUsage: null, sessionName: null });
     const { model, usage, name } = await shown(engine);

@@ -17,7 +17,7 @@ const FACTORIES = {
 function fakeHost() {
   const sent = [];
   const loadFactory = async (path) => FACTORIES[path];
-  return { sent, loadFactory, send: (record) => sent.push(record), createApi: () => ({}) };
+  return { sent, loadFactory, send: (record) => sent.push(record), createApi: () => ({}), hasServerConnector: () => false };
 }
 
 test("an extension that never ends to load is left out, and the engine knows of the others at once", async (t) => {

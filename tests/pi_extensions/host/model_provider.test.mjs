@@ -24,14 +24,14 @@ const request = {
 };
 
 afterEach(() => {
-  forgetProvider("own");
+  for (const name of ["own", "groq", "native", "keyed"]) forgetProvider(name);
   resetApiProviders();
 });
 
 /** Runs a request and returns the chunks with the result. */
 async function run(name = "own", signal) {
   const chunks = [];
-  const result = await runProvider(name, "stream", request, (chunk) => chunks.push(chunk), signal);
+  const result = await runProvider(name, "stream", { request }, (chunk) => chunks.push(chunk), signal);
   return { chunks, result };
 }
 
@@ -257,28 +257,118 @@ test("a login is carried out with dialogs", async () => {
   assert.equal(notified[0].params.url, "https://own/login");
 });
 
-test("a stored login is renewed before it ends", async () => {
-  const stored = [];
-  connectBridge({
-    answers: {
-      "model.auth": { credential: { type: "oauth", access: "old", refresh: "r", expires: Date.now() } },
-      "model.storeCredential": (params) => stored.push(params),
+/** Registers a provider with a login whose tokens say what was done with them. */
+function registerWithLogin(fields = {}, oauth = {}) {
+  return providerRegistration("own", {
+    ...{ api: "openai-completions", baseUrl: "http://own", models: [definition] },
+    ...fields,
+    oauth: {
+      name: "Own",
+      login: async () => ({ access: "a", refresh: "r", expires: 1 }),
+      refreshToken: async ({ access, account }) => ({ access: `${access}2`, refresh: "r", expires: 2, account }),
+      getApiKey: ({ access }) => `key-${access}`,
+      ...oauth,
     },
   });
+}
+
+test("bowline is told of logins and whether the models depend on them", () => {
+  connectBridge();
+  assert.deepEqual(registerWithLogin().registration.login, { name: "Own", required: true, modifiesModels: undefined });
+  const { registration } = registerWithLogin({}, { modifyModels: (models) => models });
+  assert.equal(registration.login.modifiesModels, true);
+  const native = { id: "native", name: "N", getModels: () => [], auth: { oauth: { name: "O", login() {} }, apiKey: { name: "K" } } };
+  assert.deepEqual(providerRegistration(native).registration.login, { name: "O", required: false });
+  const { registration: without } = providerRegistration("keyed", { baseUrl: "http://k", apiKey: "k" });
+  assert.equal("login" in without, false);
+});
+
+test("a login is renewed and made into a key by its extension", async () => {
+  connectBridge();
+  registerWithLogin();
+  const credential = { type: "oauth", access: "a", refresh: "r", expires: 1, account: "me" };
+  const renewed = await runProvider("own", "refreshToken", { credential });
+  assert.deepEqual(renewed, { access: "a2", refresh: "r", expires: 2, account: "me", type: "oauth" });
+  assert.equal(await runProvider("own", "apiKey", { credential: renewed }), "key-a2");
+});
+
+test("an extension makes the key of a login itself when it answers", async () => {
+  const credential = { type: "oauth", access: "fresh", refresh: "r", expires: Date.now() + 1e7 };
+  connectBridge({ answers: { "model.auth": { credential } } });
   let key;
   registerStream((_model, _context, options) => {
     key = options.apiKey;
     return pushing({ type: "done", reason: "stop", message: fauxAssistantMessage("ok") })();
-  }, {
-    oauth: {
-      name: "Own",
-      refreshToken: async (credential) => ({ ...credential, access: "new", expires: Date.now() + 1e7 }),
-      getApiKey: ({ access }) => `key-${access}`,
+  }, { oauth: { name: "Own", login() {}, getApiKey: ({ access }) => `key-${access}` } });
+  await run();
+  assert.equal(key, "key-fresh");
+});
+
+test("the models of a provider follow its login", async () => {
+  connectBridge();
+  const modifyModels = (models, { access }) => models.map((model) => ({ ...model, baseUrl: `http://${access}` }));
+  registerWithLogin({}, { modifyModels });
+  const addresses = async (input) => (await runProvider("own", "refresh", input)).map(({ baseUrl }) => baseUrl);
+  assert.deepEqual(await addresses({ credential: { type: "oauth", access: "mine" } }), ["http://mine"]);
+  assert.deepEqual(await addresses({}), [definition.baseUrl]);
+});
+
+test("the models of another provider that a login changes are those that bowline lists", async () => {
+  const { provider } = request.model;
+  connectBridge({ known: [{ ...request.model, provider: "groq" }, { ...request.model, provider: `${provider}x` }] });
+  const seen = [];
+  providerRegistration("groq", {
+    oauth: { name: "G", login() {}, modifyModels: (models) => (seen.push(...models), models.map((model) => ({ ...model, name: "changed" }))) },
+  });
+  assert.deepEqual(await runProvider("groq", "refresh", {}), []);
+  const [changed] = await runProvider("groq", "refresh", { credential: { access: "a" } });
+  assert.deepEqual([changed.name, seen.length], ["changed", 1]);
+});
+
+test("what a login still asks when it is over is withdrawn", async () => {
+  const signals = [];
+  connectBridge({
+    answers: {
+      "ui.input": (_params, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signals.push(signal);
+          signal.addEventListener("abort", () => reject(signal.reason));
+        }),
     },
   });
-  await run();
-  assert.equal(key, "key-new");
-  assert.equal(stored[0].credential.access, "new");
+  registerWithLogin({}, {
+    login: async ({ onManualCodeInput }) => Promise.race([onManualCodeInput(), Promise.resolve({ access: "from the page" })]),
+  });
+  assert.equal((await runProvider("own", "login")).access, "from the page");
+  assert.equal(signals[0].aborted, true);
+});
+
+test("a login that the user gives up says so in words that bowline knows", async () => {
+  connectBridge({ answers: { "ui.input": () => null } });
+  registerWithLogin({}, { login: async ({ onPrompt }) => ({ access: await onPrompt({ message: "Code" }) }) });
+  await assert.rejects(runProvider("own", "login"), /^Error: Login cancelled$/);
+});
+
+test("the registry tells of keys what bowline knows", async () => {
+  const models = [listedModel("groq", "g"), listedModel("own", "m")];
+  const { asked } = connectBridge({
+    models,
+    statuses: { groq: { configured: true, source: "environment", label: "GROQ_API_KEY", oauth: false }, own: { configured: true, source: "stored", oauth: true } },
+    answers: { "model.auth": { apiKey: "k", headers: { "x-team": "t" } }, "model.storeCredential": null },
+  });
+  const registry = createModelRegistry();
+  const [groq, own] = models;
+  assert.deepEqual([groq, own].map(registry.isUsingOAuth), [false, true]);
+  assert.deepEqual([groq, listedModel("other", "o")].map(registry.hasConfiguredAuth), [true, false]);
+  assert.deepEqual(registry.getProviderAuthStatus("groq"), { configured: true, source: "environment", label: "GROQ_API_KEY" });
+  assert.deepEqual(registry.getProviderAuthStatus("other"), { configured: false });
+  const access = await registry.getApiKeyAndHeaders(groq);
+  assert.deepEqual([access.ok, access.apiKey, access.headers], [true, "k", { "x-team": "t" }]);
+  assert.deepEqual(asked.find(({ method }) => method === "model.auth").params, { provider: "groq", model: "g" });
+  registry.authStorage.set("own", { type: "api_key", key: "new" });
+  registry.authStorage.remove("own");
+  const stored = asked.filter(({ method }) => method === "model.storeCredential").map(({ params }) => params.credential);
+  assert.deepEqual(stored, [{ type: "api_key", key: "new" }, null]);
 });
 
 test("a provider that hands its answers to an API of bowline describes the model", async () => {

@@ -13,14 +13,15 @@ export function listedModel(provider, id, fields = {}) {
 
 /**
  * Connects the shims to it. `models` can be used, `known` are all. `answers` has, by method, what a request resolves to, or a function of the parameters and the
- * options of the request.
+ * options of the request. `statuses` has what is known of the keys of providers.
  */
-export function connectBridge({ models = [], known = models, answers = {}, scope = "user" } = {}) {
+export function connectBridge({ models = [], known = models, answers = {}, scope = "user", statuses = {} } = {}) {
   const asked = [];
   const notified = [];
   connect({
     state: {},
     models: ({ all } = {}) => (all ? known : models),
+    authStatus: (provider) => statuses[provider] ?? { configured: models.some((model) => model.provider === provider), oauth: false },
     invalidateModels() {},
     currentExtension: () => ({ id: "x", path: "/x.ts", sourceInfo: { scope } }),
     runtime: () => undefined,
@@ -29,6 +30,10 @@ export function connectBridge({ models = [], known = models, answers = {}, scope
       const answer = answers[method];
       if (answer === undefined) throw new Error(`${method} is not answered`);
       return typeof answer === "function" ? answer(params, options ?? {}) : answer;
+    },
+    requestSync(method, params) {
+      asked.push({ method, params });
+      return answers[method];
     },
     notify: (method, params) => notified.push({ method, params }),
     notServed(what) {

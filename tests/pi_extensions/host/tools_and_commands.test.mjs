@@ -127,11 +127,10 @@ test("a default of a flag must fit its type", async () => {
 });
 
 test("what only a later pi has is reported and does not keep the rest from working", async () => {
-  const source = `export default (pi) => { pi.registerMcpServer("x", {}); pi.registerVirtualModel({}); pi.registerShortcut("a", {}); pi.registerCommand("rest", { handler() {} }); };`;
+  const source = `export default (pi) => { pi.registerVirtualModel({}); pi.registerShortcut("a", {}); pi.registerCommand("rest", { handler() {} }); };`;
   await withHost({ "a.ts": source }, async (engine) => {
     const errors = engine.atStart.filter(({ type }) => type === "error").map(({ where, message }) => [where, message.split(";")[0]]);
     assert.deepEqual(errors, [
-      ["registerMcpServer", "bowline does not serve registerMcpServer() to extensions"],
       ["registerVirtualModel", "bowline does not serve registerVirtualModel() to extensions"],
     ]);
     assert.deepEqual(engine.registered.extensions[0].commands.map(({ name }) => name), ["rest"]);

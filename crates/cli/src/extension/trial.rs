@@ -7,24 +7,20 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bowline_core::hook::SessionReason;
 use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_core::slash_command::SlashCommand;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::ui::{Dialog, DialogAnswer, DialogKind, ExtensionError};
 use bowline_engine::{
-    About, Attached, DetachedSession, Extension, ExtensionInput, Host as _, Mirror, OfferedTool,
-    SessionContext,
+    Attached, DetachedSession, Extension, ExtensionInput, Mirror, OfferedTool, SessionContext,
 };
-use bowline_extension_host::{Direction, Plan, ProcessHost};
+use bowline_extension_host::{Direction, Plan};
 use bowline_llm::Providers;
 use futures_util::FutureExt as _;
 use serde_json::Value;
 
 use super::sample_events::Samples;
-
-/// How long extensions may take to exit at the end.
-const LONGEST_STOP: Duration = Duration::from_secs(3);
+use crate::detached_extensions::{LONGEST_STOP, attach};
 
 /// The most lines that are kept of one step.
 const MOST_LINES: usize = 1000;
@@ -68,16 +64,7 @@ impl Trial {
         }));
         // What is reported is shown with the rest.
         plan.report = Box::new(|_| {});
-        let (link, session) = DetachedSession::new();
-        let about = About {
-            session_id: "trial".to_owned(),
-            session_file: None,
-            directory: directory.clone(),
-            providers: providers.clone(),
-            reason: SessionReason::Startup,
-            guards: Default::default(),
-        };
-        let attached = ProcessHost::new(plan).attach(link, about)?;
+        let (attached, session) = attach(plan, &providers, &directory, "trial")?;
         Some(Self {
             attached,
             session,
@@ -162,6 +149,7 @@ impl Trial {
         Mirror {
             model: Some(Arc::clone(self.samples.model())),
             thinking_level: ThinkingLevel::Off,
+            scoped_models: Arc::default(),
             is_idle: true,
             has_pending_messages: false,
             active_tools: ["read", "bash", "edit", "write"].map(ToOwned::to_owned).into(),

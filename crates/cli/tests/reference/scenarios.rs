@@ -234,6 +234,7 @@ pub(crate) fn pi() -> Recorder {
     recorder.request(json!({ "type": "delete_session", "sessionPath": file }));
     run_undo(&mut recorder, "agent_settled");
     run_host(&mut recorder, "agent_settled");
+    log_in(&mut recorder);
     run_sandbox(&mut recorder);
     recorder.record_rules_and_todos("agent_settled");
     recorder.record_extension();

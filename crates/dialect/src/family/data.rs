@@ -26,6 +26,7 @@ use super::answers::{
 use super::completions::Completions;
 use super::extensions;
 use super::host::{HostToolNames, UriSchemes};
+use super::logins::{LoggedIn, LoginProviders};
 use super::records::CompactionRecord;
 use super::state_cache::{self, StateCache};
 use super::subagents::{SubagentMessagesRecord, Subagents, SubscriptionRecord};
@@ -57,6 +58,8 @@ pub(crate) enum Data<'reply> {
     Entries(Entries<'reply>),
     Tree(Tree<'reply>),
     Navigated(Navigated<'reply>),
+    LoginProviders(LoginProviders<'reply>),
+    LoggedIn(LoggedIn<'reply>),
     Written(Written<'reply>),
     Sessions(Sessions<'reply>),
     Exported(Exported<'reply>),
@@ -87,12 +90,10 @@ pub(crate) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
                 Disposition::Handled => "handled",
             },
         }),
-        // Only dialects with several sessions, or whose prompts are answered when their run ends, or with logins, receive
-        // these.
-        Answer::RunOver(_)
-        | Answer::SessionOpened { .. }
-        | Answer::LoginProviders(_)
-        | Answer::LoggedIn { .. } => return None,
+        // Only dialects with several sessions, or whose prompts are answered when their run ends, receive these.
+        Answer::RunOver(_) | Answer::SessionOpened { .. } => return None,
+        Answer::LoginProviders(providers) => Data::LoginProviders(LoginProviders::new(providers)),
+        Answer::LoggedIn { provider } => Data::LoggedIn(LoggedIn { provider_id: provider }),
         Answer::Cleared { steering, follow_up } => Data::Queues(Queues { steering, follow_up }),
         Answer::State(state) => {
             Data::State(cache.whole(state, |cache| state_cache::json(&state_record(state, cache))))

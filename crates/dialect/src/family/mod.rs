@@ -13,6 +13,7 @@ pub(crate) mod extensions;
 pub(crate) mod file_changes;
 pub(crate) mod host;
 pub(crate) mod limits;
+pub(crate) mod logins;
 pub(crate) mod pending_changes;
 pub(crate) mod records;
 pub(crate) mod repeating;

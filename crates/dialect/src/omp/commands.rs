@@ -3,7 +3,6 @@
 use bowline_core::command::{Command, InterruptMode};
 
 use super::PROTOCOL_VERSION;
-use super::logins;
 use super::replies::Invoked;
 use super::slash_commands::AvailableCommands;
 use super::state::StateRecord;
@@ -17,6 +16,7 @@ use crate::family::completions;
 use crate::family::file_changes;
 use crate::family::host;
 use crate::family::limits;
+use crate::family::logins;
 use crate::family::pending_changes;
 use crate::family::subagents;
 use crate::fields::Field;

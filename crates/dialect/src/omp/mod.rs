@@ -4,7 +4,6 @@
 //! the message so far, and a run ends in a single `agent_end`.
 
 mod commands;
-mod logins;
 mod other_tools;
 mod replies;
 mod slash_commands;

@@ -4,7 +4,6 @@ use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode, ShellResult
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::logins::{LoggedIn, LoginProviders};
 use super::slash_commands::AvailableCommands;
 use super::state::StateRecord;
 use crate::family::answers::ShellResultRecord;
@@ -27,8 +26,6 @@ pub(super) enum Data<'reply> {
     Shell(ShellResultRecord<'reply>),
     Commands(AvailableCommands<'reply>),
     Invoked(Invoked),
-    LoginProviders(LoginProviders<'reply>),
-    LoggedIn(LoggedIn<'reply>),
 }
 
 /// Whether a prompt reached the model.
@@ -47,8 +44,6 @@ pub(super) fn data<'reply>(answer: &'reply Answer, cache: &'reply mut StateCache
         Answer::State(state) => Some(Data::State(Box::new(StateRecord::new(state, cache)))),
         Answer::Shell(result) => Some(Data::Shell(shell_result(result))),
         Answer::Commands(commands) => Some(Data::Commands(AvailableCommands::new(commands))),
-        Answer::LoginProviders(providers) => Some(Data::LoginProviders(LoginProviders::new(providers))),
-        Answer::LoggedIn { provider } => Some(Data::LoggedIn(LoggedIn { provider_id: provider })),
         answer => data::data(answer, cache).map(Data::Family),
     }
 }

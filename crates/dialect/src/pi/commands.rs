@@ -14,6 +14,7 @@ use crate::family::completions;
 use crate::family::file_changes;
 use crate::family::host;
 use crate::family::limits;
+use crate::family::logins;
 use crate::family::pending_changes;
 use crate::family::subagents;
 use crate::fields::Field;
@@ -53,6 +54,8 @@ pub(super) const TABLE: &[Row] = &[
     family::SET_MODEL,
     family::CYCLE_MODEL,
     family::GET_AVAILABLE_MODELS,
+    logins::GET_LOGIN_PROVIDERS,
+    logins::LOGIN,
     family::SET_THINKING_LEVEL,
     family::CYCLE_THINKING_LEVEL,
     Row {

@@ -88,6 +88,8 @@ impl Session {
                 command,
                 Command::GetCommands
                     | Command::GetAvailableModels
+                    | Command::GetLoginProviders
+                    | Command::Login { .. }
                     | Command::SetModel { .. }
                     | Command::ChooseModel { .. }
                     | Command::CycleModel

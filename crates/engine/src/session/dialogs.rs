@@ -69,8 +69,9 @@ impl Session {
         let _ = open.reply.send(answer);
     }
 
-    /// Closes every open dialog, because nobody can answer it any longer.
+    /// Closes every open dialog, because nobody can answer it any longer, and stops the logins that may be asking.
     pub(super) fn withdraw_dialogs(&mut self) {
+        std::mem::take(&mut self.logins).cancel();
         for id in self.pending.dialogs() {
             self.close_dialog(id, DialogAnswer::Cancelled, AskEnd::Withdrawn);
         }

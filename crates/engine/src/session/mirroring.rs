@@ -33,6 +33,7 @@ impl Session {
         Mirror {
             model: self.models.current().cloned(),
             thinking_level: self.models.level(),
+            scoped_models: Arc::clone(self.models.scope()),
             is_idle: self.activity.is_idle(),
             has_pending_messages: self.queues.len() > 0,
             active_tools: self.instructions.toolbox().names(),
@@ -54,6 +55,7 @@ impl Session {
         let Mirror {
             model,
             thinking_level,
+            scoped_models,
             is_idle,
             has_pending_messages,
             active_tools,
@@ -73,6 +75,7 @@ impl Session {
         };
         is_same_model
             && *thinking_level == self.models.level()
+            && is_same(scoped_models, self.models.scope())
             && *is_idle == self.activity.is_idle()
             && *has_pending_messages == (self.queues.len() > 0)
             && is_same(active_tools, &self.instructions.toolbox().names())

@@ -61,6 +61,7 @@ use bowline_core::ui::{DialogAnswer, Screen};
 use bowline_extension::Resources;
 use bowline_tools::Toolbox;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::activity::Activity;
 use crate::agent::{Agent, OpenedSession};
@@ -131,6 +132,8 @@ pub struct Session {
     outputs: Outputs,
     local_commands: LocalCommands,
     shutting_down: bool,
+    /// Stops the logins in progress.
+    logins: CancellationToken,
     /// Whether the client sends nothing any more, so that it answers nothing.
     has_input_ended: bool,
     rules: RuleWatch,
@@ -231,6 +234,7 @@ impl Session {
             outputs: Outputs::default(),
             local_commands: LocalCommands::default(),
             shutting_down: false,
+            logins: CancellationToken::new(),
             has_input_ended: false,
             rules: RuleWatch::restored(notes.rules),
             todos: Todos::restored(notes.todos),

@@ -14,8 +14,8 @@ use bowline_mcp::Servers;
 use bowline_tools::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use super::lock;
 use super::shared::{Seat, Shared};
-use super::{NAME, lock};
 
 /// What the names of all commands begin with.
 const PREFIX: &str = "/mcp__";
@@ -100,7 +100,7 @@ impl fmt::Debug for McpExtension {
 
 impl Extension for McpExtension {
     fn name(&self) -> Arc<str> {
-        NAME.into()
+        self.shared.name()
     }
 
     fn subscription(&self, hook: HookKind, _tool: Option<&str>) -> Subscription {

@@ -3,7 +3,9 @@
 //! Servers are shared by the sessions of this process that work in the same folder. They are started with the first
 //! message of the user, unless the configuration says otherwise, and the message waits for them no longer than a limit.
 
+mod exposure;
 mod extension;
+mod registered;
 mod shared;
 
 use std::collections::HashMap;
@@ -19,6 +21,7 @@ use bowline_mcp::{Configuration, Source};
 use serde_json::{Map, Value};
 
 use extension::{McpAttached, McpExtension};
+pub(crate) use registered::{Owner, RegisteredServers, Surroundings};
 use shared::{Shared, follow};
 
 /// The name that clients know all of this by.

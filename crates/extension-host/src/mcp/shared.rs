@@ -9,13 +9,14 @@ use bowline_core::tool::ToolDefinition;
 use bowline_core::ui::{Dialog, DialogAnswer, DialogKind, Display, ExtensionError, NotifyLevel};
 use bowline_engine::{ExtensionInput, OfferedTool, SessionLink};
 use bowline_mcp::{
-    Asker, Listener, Notice, Question, QuestionKind, ServerContext, Servers, Severity, Timing,
+    Asker, Configuration, Listener, Notice, Question, QuestionKind, ServerContext, Servers, Severity, Timing,
 };
 use bowline_tools::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{Notify, OnceCell};
 use tokio_util::sync::CancellationToken;
 
+use super::exposure::Exposure;
 use super::{McpOptions, NAME, lock};
 
 /// The servers of a folder, and the sessions that use them.
@@ -23,9 +24,19 @@ pub(super) struct Shared {
     this: Weak<Self>,
     options: Arc<McpOptions>,
     pub(super) directory: PathBuf,
+    /// What an extension has registered; absent for the servers of the configuration.
+    given: Option<Given>,
     servers: OnceCell<Servers>,
     pub(super) seats: Mutex<Vec<Arc<Seat>>>,
     last_seat: AtomicU64,
+}
+
+/// A server that an extension has registered.
+pub(super) struct Given {
+    /// What the session knows it by.
+    pub name: Arc<str>,
+    pub configuration: Configuration,
+    pub exposure: Exposure,
 }
 
 /// A session that uses servers.
@@ -51,15 +62,31 @@ struct Offer {
 }
 
 impl Shared {
+    /// Returns the servers that are described for a folder.
     pub(super) fn new(options: Arc<McpOptions>, directory: PathBuf) -> Arc<Self> {
+        Self::make(options, directory, None)
+    }
+
+    /// Returns a server that an extension has registered.
+    pub(super) fn of_given(options: Arc<McpOptions>, directory: PathBuf, given: Given) -> Arc<Self> {
+        Self::make(options, directory, Some(given))
+    }
+
+    fn make(options: Arc<McpOptions>, directory: PathBuf, given: Option<Given>) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
             options,
             directory,
+            given,
             servers: OnceCell::new(),
             seats: Mutex::default(),
             last_seat: AtomicU64::new(0),
         })
+    }
+
+    /// Returns what a session knows the servers by.
+    pub(super) fn name(&self) -> Arc<str> {
+        self.given.as_ref().map_or_else(|| NAME.into(), |given| Arc::clone(&given.name))
     }
 
     /// Lets a session use the servers.
@@ -81,15 +108,22 @@ impl Shared {
     pub(super) async fn servers(&self) -> &Servers {
         self.servers
             .get_or_init(|| async {
-                let (options, directory) = (Arc::clone(&self.options), self.directory.clone());
-                let read = tokio::task::spawn_blocking(move || options.configuration(&directory));
-                let configuration = read.await.unwrap_or_default();
+                let configuration = self.configuration().await;
                 for problem in &configuration.problems {
                     self.report(Severity::Failure, "load", &problem.to_string());
                 }
                 Servers::new(&configuration, self.context())
             })
             .await
+    }
+
+    async fn configuration(&self) -> Configuration {
+        if let Some(given) = &self.given {
+            return given.configuration.clone();
+        }
+        let (options, directory) = (Arc::clone(&self.options), self.directory.clone());
+        let read = tokio::task::spawn_blocking(move || options.configuration(&directory));
+        read.await.unwrap_or_default()
     }
 
     fn context(&self) -> ServerContext {
@@ -123,7 +157,7 @@ impl Shared {
         for seat in self.seats() {
             let input = match severity {
                 Severity::Failure => ExtensionInput::Failed(ExtensionError {
-                    extension: NAME.to_owned(),
+                    extension: self.name().to_string(),
                     event: event.to_owned(),
                     error: text.to_owned(),
                 }),
@@ -199,14 +233,17 @@ impl Seat {
         }
         let servers = shared.servers().await;
         servers.start().await;
-        self.tell(servers).await;
+        self.tell(shared, servers).await;
         self.is_started.store(true, Ordering::Relaxed);
     }
 
     /// Tells the session what the servers offer, unless it knows.
-    async fn tell(&self, servers: &Servers) {
+    async fn tell(&self, shared: &Shared, servers: &Servers) {
         let mut sent = self.sent.lock().await;
-        let tools = servers.tools();
+        let tools = match &shared.given {
+            None => servers.tools(),
+            Some(given) => servers.tools_of_one(|tool| given.exposure.shows(tool)),
+        };
         let offer = Offer {
             tools: tools.iter().map(|tool| tool.definition().clone()).collect(),
             instructions: servers.instructions(),
@@ -224,8 +261,8 @@ impl Seat {
                 offer.instructions.iter().map(|(server, text)| guideline(server, text)).collect();
         }
         let commands = offer.commands.iter().map(slash_command).collect();
-        self.link.send(ExtensionInput::Tools { extension: NAME.into(), tools: offered }).await;
-        self.link.send(ExtensionInput::Commands { extension: NAME.into(), commands }).await;
+        self.link.send(ExtensionInput::Tools { extension: shared.name(), tools: offered }).await;
+        self.link.send(ExtensionInput::Commands { extension: shared.name(), commands }).await;
         *sent = Some(offer);
     }
 }
@@ -256,8 +293,10 @@ fn slash_command(command: &bowline_mcp::PromptCommand) -> SlashCommand {
 /// Gets a session going, and tells it of every change.
 pub(super) async fn follow(shared: Arc<Shared>, seat: Arc<Seat>) {
     // Nothing of the session waits for servers before its first message.
-    seat.link.send(ExtensionInput::Ready).await;
-    let is_open = {
+    if shared.given.is_none() {
+        seat.link.send(ExtensionInput::Ready).await;
+    }
+    let is_open = shared.given.is_none() && {
         let (options, directory) = (Arc::clone(&shared.options), shared.directory.clone());
         let look = move || {
             let has_project = !options.project_files(&directory).is_empty();
@@ -269,6 +308,13 @@ pub(super) async fn follow(shared: Arc<Shared>, seat: Arc<Seat>) {
     if !is_open {
         shared.servers().await.start_early();
     }
+    if shared.given.is_some() {
+        // The next message waits for the same.
+        tokio::select! {
+            () = seat.end.cancelled() => return,
+            () = seat.start(&shared) => {}
+        }
+    }
     loop {
         tokio::select! {
             () = seat.end.cancelled() => return,
@@ -277,7 +323,7 @@ pub(super) async fn follow(shared: Arc<Shared>, seat: Arc<Seat>) {
         if seat.is_started.load(Ordering::Relaxed)
             && let Some(servers) = shared.servers.get()
         {
-            seat.tell(servers).await;
+            seat.tell(&shared, servers).await;
         }
     }
 }

@@ -99,6 +99,22 @@ impl ProcessExtension {
         is_of_user(&self.found)
     }
 
+    /// Returns the credential of a login that the extension carries out, as it is stored. One of a project gets none.
+    pub fn stored_login(&self, provider: &str) -> Option<Value> {
+        let has_login = {
+            let state = lock(&self.state);
+            let known = state.registered.providers.iter().find(|known| known.name == provider);
+            known.is_some_and(|known| known.login.is_some())
+        };
+        let may_have_it = has_login && self.is_of_user() && self.additions.may_add(provider);
+        may_have_it.then(|| self.about.providers.stored_login(provider)).flatten()
+    }
+
+    /// Tells whether a provider of this name is the extension's.
+    pub fn owns_provider(&self, name: &str) -> bool {
+        self.additions.owns(name)
+    }
+
     /// Tells whether the user trusts the project.
     pub fn is_in_trusted_project(&self) -> bool {
         self.group.upgrade().is_some_and(|group| group.trusts_project())

@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::mcp::RegisteredServers;
 use crate::process::connection::lock;
 use crate::process::discovery::{Found, NotLoaded, Program};
 use crate::process::extension::{Listing, ProcessExtension, describe};
@@ -64,8 +65,12 @@ struct Processes {
 
 impl Attached for Processes {
     fn extensions(&self) -> Vec<Arc<dyn Extension>> {
-        let extensions = lock(&self.group.extensions);
-        extensions.iter().map(|extension| Arc::clone(extension) as Arc<dyn Extension>).collect()
+        let mut all: Vec<_> = {
+            let extensions = lock(&self.group.extensions);
+            extensions.iter().map(|extension| Arc::clone(extension) as Arc<dyn Extension>).collect()
+        };
+        all.extend(self.group.servers.extensions());
+        all
     }
 
     fn describe(&self) -> Vec<ExtensionInfo> {
@@ -82,6 +87,7 @@ impl Attached for Processes {
             let runs = std::mem::take(&mut *lock(&group.runs));
             join_all(runs.into_iter().map(|mut run| async move { drop((&mut run.0).await) })).await;
             group.remove_providers();
+            group.servers.stop().await;
         })
     }
 }
@@ -100,6 +106,8 @@ pub(crate) struct Group {
     extensions: Mutex<Vec<Arc<ProcessExtension>>>,
     /// The process that pi's extensions share.
     pi_host: Mutex<Option<Arc<Process>>>,
+    /// The MCP servers that they have registered.
+    pub servers: RegisteredServers,
     /// What was found and is not run.
     not_loaded: Mutex<Vec<ExtensionInfo>>,
     /// What runs them.

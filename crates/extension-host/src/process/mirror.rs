@@ -7,7 +7,9 @@ use bowline_core::reply::ContextUsage;
 use bowline_core::slash_command::CommandKind;
 use bowline_engine::{KnownTool, Mirror, ToolSource};
 
-use crate::protocol::{CommandInfo, ContextInfo, Render, State, ToolInfo};
+use bowline_llm::Resolved;
+
+use crate::protocol::{CommandInfo, ContextInfo, Render, ScopedModel, State, ToolInfo};
 
 /// Returns what has changed between two states; all of it if there was none before.
 pub(crate) fn changes<'mirror>(before: Option<&Mirror>, now: &'mirror Mirror) -> State<'mirror> {
@@ -27,6 +29,8 @@ pub(crate) fn changes<'mirror>(before: Option<&Mirror>, now: &'mirror Mirror) ->
         model: differs(|one, other| one.model == other.model).then_some(model.as_deref()),
         thinking_level: differs(|one, other| one.thinking_level == other.thinking_level)
             .then_some(now.thinking_level),
+        scoped_models: differs(|one, other| same(&one.scoped_models, &other.scoped_models))
+            .then(|| now.scoped_models.iter().map(scoped_model).collect()),
         is_idle: differs(|one, other| one.is_idle == other.is_idle).then_some(now.is_idle),
         has_pending_messages: differs(|one, other| one.has_pending_messages == other.has_pending_messages)
             .then_some(now.has_pending_messages),
@@ -55,6 +59,7 @@ pub(crate) fn is_empty(state: &State<'_>) -> bool {
     let State {
         model,
         thinking_level,
+        scoped_models,
         is_idle,
         has_pending_messages,
         active_tools,
@@ -72,6 +77,7 @@ pub(crate) fn is_empty(state: &State<'_>) -> bool {
     } = state;
     model.is_none()
         && thinking_level.is_none()
+        && scoped_models.is_none()
         && is_idle.is_none()
         && has_pending_messages.is_none()
         && active_tools.is_none()
@@ -91,6 +97,10 @@ pub(crate) fn is_empty(state: &State<'_>) -> bool {
 /// Compares lists that are usually the very same.
 fn same<T: PartialEq>(one: &Arc<[T]>, other: &Arc<[T]>) -> bool {
     Arc::ptr_eq(one, other) || one == other
+}
+
+fn scoped_model(scoped: &Resolved) -> ScopedModel<'_> {
+    ScopedModel { model: &scoped.model, thinking_level: scoped.thinking }
 }
 
 fn tool(known: &KnownTool) -> ToolInfo<'_> {

@@ -26,6 +26,7 @@ mod pi_host;
 mod pipe;
 mod plan;
 mod provider;
+mod provider_login;
 mod reader;
 mod registration;
 mod requests;

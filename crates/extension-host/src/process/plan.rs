@@ -10,6 +10,7 @@ use bowline_extension::Resources;
 use bowline_tools::Options;
 use serde_json::Value;
 
+use crate::mcp::McpOptions;
 use crate::process::discovery::Places;
 use crate::protocol::{FlagRegistration, FlagType};
 
@@ -42,6 +43,8 @@ pub struct Plan {
     pub flags: Vec<GivenFlag>,
     /// Returns a variable of the environment.
     pub variable: VariableSource,
+    /// What the MCP servers of extensions are started with; they are not if absent.
+    pub mcp: Option<Arc<McpOptions>>,
     /// Returns the user's settings.
     pub settings: Box<dyn Fn() -> Value + Send + Sync>,
     /// What the process that pi's extensions share is made from.

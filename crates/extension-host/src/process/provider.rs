@@ -7,7 +7,7 @@ use std::time::Duration;
 use bowline_core::message::StopReason;
 use bowline_core::stream::{BlockKind, FailureKind, StreamError, StreamEvent, TokenCounts};
 use bowline_dialect::write_json;
-use bowline_llm::{AnswerSource, AnswerStream, ModelRequest, NewProvider};
+use bowline_llm::{AnswerSource, AnswerStream, ModelRequest, NewProvider, ProviderLogin};
 use futures_util::stream;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::process::connection::{CallGuard, OpenCall, StreamItem};
 use crate::process::extension::ProcessExtension;
+use crate::process::provider_login::ProcessLogin;
 use crate::process::registration::MOST_MODELS;
 use crate::protocol::{
     Chunk, Failure, ModelRegistration, ProviderRegistration, ProviderRequest, StreamEnd, StreamStop,
@@ -41,7 +42,12 @@ pub(crate) fn new_provider(
         let source = ProcessProvider { extension: Arc::downgrade(extension), name: provider.name.clone() };
         Arc::new(source) as Arc<dyn AnswerSource>
     });
-    NewProvider { settings, source }
+    let login = provider.login.as_ref().map(|login| ProviderLogin {
+        name: login.name.clone(),
+        is_required: login.required,
+        service: Arc::new(ProcessLogin::new(extension, &provider.name)),
+    });
+    NewProvider { settings, source, login }
 }
 
 /// Asks an extension for the models of a provider.
@@ -49,8 +55,12 @@ pub(crate) async fn list_models(
     extension: &ProcessExtension,
     provider: &str,
 ) -> Result<Vec<ModelRegistration>, String> {
+    // As it is: listing models is no reason to renew a login.
+    let credential = extension.stored_login(provider);
+    let credential = credential.as_ref();
     let (guard, end) = extension.start_call(|line, id| {
-        write_json(line, &ToExtension::Provider { id, provider, op: "refresh", request: None });
+        let record = ToExtension::Provider { id, provider, op: "refresh", credential, request: None };
+        write_json(line, &record);
     })?;
     let answer = guard.answer(end, Some(LIST_LIMIT), CancellationToken::new()).await;
     let value = answer.map_err(|problem| format!("its models could not be listed: {problem}"))?;
@@ -109,8 +119,9 @@ impl ProcessProvider {
             session_id: &request.session_id,
         };
         let guard = connection.call(OpenCall::Stream { items: sender, size: 0 }, |line, id| {
+            let provider = &self.name;
             let record =
-                ToExtension::Provider { id, provider: &self.name, op: "stream", request: Some(body) };
+                ToExtension::Provider { id, provider, op: "stream", credential: None, request: Some(body) };
             write_json(line, &record);
         })?;
         Some(Answer { _guard: guard, items, provider: self.name.clone(), failure: None })

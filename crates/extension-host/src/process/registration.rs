@@ -6,8 +6,8 @@ use bowline_core::hook::{HookKind, HookRole, Subscription};
 use serde_json::Value;
 
 use crate::protocol::{
-    CommandRegistration, FlagRegistration, FlagType, HookRegistration, ModelRegistration,
-    ProviderRegistration, Registration, ToolRegistration, Unregister, Want,
+    CommandRegistration, FlagRegistration, FlagType, HookRegistration, McpServerRegistration,
+    ModelRegistration, ProviderRegistration, Registration, ToolRegistration, Unregister, Want,
 };
 
 /// The most of each kind that an extension may register.
@@ -15,6 +15,7 @@ const MOST_TOOLS: usize = 200;
 const MOST_COMMANDS: usize = 500;
 const MOST_FLAGS: usize = 100;
 const MOST_PROVIDERS: usize = 50;
+const MOST_SERVERS: usize = 50;
 
 /// The most tools that a hook is limited to.
 const MOST_FILTERED: usize = 1000;
@@ -30,6 +31,9 @@ const LONGEST_DESCRIPTION: usize = 64 * 1024;
 /// The longest JSON Schema of a tool's arguments, in bytes.
 const LONGEST_PARAMETERS: usize = 256 * 1024;
 
+/// The longest description of an MCP server, in bytes.
+const LONGEST_SERVER: usize = 256 * 1024;
+
 /// Hooks that older extensions of pi take part in and that never occur.
 const BYGONE_HOOKS: [&str; 3] = ["session_switch", "session_fork", "session_directory"];
 
@@ -43,6 +47,7 @@ pub(crate) struct Registered {
     pub commands: Vec<CommandRegistration>,
     pub flags: Vec<FlagRegistration>,
     pub providers: Vec<ProviderRegistration>,
+    pub mcp_servers: Vec<McpServerRegistration>,
     hooks: BTreeMap<HookKind, Hook>,
     pub takes_bus: bool,
     pub wants_entries: bool,
@@ -62,6 +67,8 @@ pub(crate) struct Changed {
     pub commands: bool,
     /// The names of the providers.
     pub providers: BTreeSet<String>,
+    /// The names of the MCP servers.
+    pub mcp_servers: BTreeSet<String>,
     /// What could not be registered, and why.
     pub problems: Vec<String>,
 }
@@ -76,7 +83,8 @@ impl Registered {
     /// Adds what an extension registers. What is wrong is left out.
     pub fn add(&mut self, registration: Registration) -> Changed {
         let mut changed = Changed::default();
-        let Registration { ext: _, tools, commands, flags, hooks, providers, wants } = registration;
+        let Registration { ext: _, tools, commands, flags, hooks, providers, mcp_servers, wants } =
+            registration;
         let problems = &mut changed.problems;
         let put_tools = put_all(&mut self.tools, tools, check_tool, |tool| &tool.name, problems);
         let put_commands =
@@ -84,6 +92,8 @@ impl Registered {
         put_all(&mut self.flags, flags, check_flag, |flag| &flag.name, problems);
         changed.providers =
             put_all(&mut self.providers, providers, check_provider, |provider| &provider.name, problems);
+        changed.mcp_servers =
+            put_all(&mut self.mcp_servers, mcp_servers, check_server, |server| &server.name, problems);
         (changed.tools, changed.commands) = (!put_tools.is_empty(), !put_commands.is_empty());
         for hook in hooks {
             if let Err(problem) = self.add_hook(hook) {
@@ -95,6 +105,7 @@ impl Registered {
         cut(&mut self.commands, MOST_COMMANDS, "commands", &mut changed.problems);
         cut(&mut self.flags, MOST_FLAGS, "flags", &mut changed.problems);
         cut(&mut self.providers, MOST_PROVIDERS, "providers", &mut changed.problems);
+        cut(&mut self.mcp_servers, MOST_SERVERS, "MCP servers", &mut changed.problems);
         changed
     }
 
@@ -107,7 +118,8 @@ impl Registered {
 
     /// Removes what an extension takes back.
     pub fn remove(&mut self, names: &Unregister) -> Changed {
-        let Unregister { ext: _, tools, commands, hooks, providers } = names;
+        let Unregister { ext: _, tools, commands, hooks, providers, mcp_servers } = names;
+        self.mcp_servers.retain(|server| !mcp_servers.contains(&server.name));
         self.providers.retain(|provider| !providers.contains(&provider.name));
         self.tools.retain(|tool| !tools.contains(&tool.name));
         self.commands.retain(|command| !commands.contains(&command.name));
@@ -121,6 +133,7 @@ impl Registered {
             tools: !tools.is_empty(),
             commands: !commands.is_empty(),
             providers: BTreeSet::new(),
+            mcp_servers: BTreeSet::new(),
             problems: Vec::new(),
         }
     }
@@ -128,6 +141,11 @@ impl Registered {
     /// Returns the names of the providers.
     pub fn provider_names(&self) -> BTreeSet<String> {
         self.providers.iter().map(|provider| provider.name.clone()).collect()
+    }
+
+    /// Returns the names of the MCP servers.
+    pub fn server_names(&self) -> BTreeSet<String> {
+        self.mcp_servers.iter().map(|server| server.name.clone()).collect()
     }
 
     /// Returns how the extension takes part in a hook.
@@ -260,6 +278,20 @@ fn check_provider(provider: &ProviderRegistration) -> Result<(), String> {
     if serde_json::to_vec(provider).is_ok_and(|text| text.len() > LONGEST_PROVIDER) {
         return Err(format!(
             "the description of the provider {name} is longer than {LONGEST_PROVIDER} bytes"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the size of the description of a server; what it says is checked where it is started.
+fn check_server(server: &McpServerRegistration) -> Result<(), String> {
+    if !is_name(&server.name) {
+        return Err(name_problem("MCP server", &server.name));
+    }
+    if server.config.to_string().len() > LONGEST_SERVER {
+        return Err(format!(
+            "the description of the MCP server {} is longer than {LONGEST_SERVER} bytes",
+            server.name
         ));
     }
     Ok(())

@@ -190,6 +190,9 @@ pub struct Unregister {
     /// The names of providers.
     #[serde(default)]
     pub providers: Vec<String>,
+    /// The names of MCP servers.
+    #[serde(default, rename = "mcpServers")]
+    pub mcp_servers: Vec<String>,
 }
 
 /// The end of what a `hook`, `tool`, `command`, `complete` or `provider` asked for. With an `error` it failed.

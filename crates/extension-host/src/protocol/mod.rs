@@ -22,20 +22,21 @@ pub use hook_event::HookEventRecord;
 pub use hook_result::parse as parse_result;
 pub use notification::{DeliverAs, NotificationBody, NotifyType, OpenUrlParams, Placement, QueueName};
 pub use registration::{
-    CommandRegistration, ExecutionMode, FlagRegistration, FlagType, HookRegistration, ModelRegistration,
-    ProviderRegistration, Registration, ToolRegistration, Want,
+    CommandRegistration, ExecutionMode, FlagRegistration, FlagType, HookRegistration, LoginRegistration,
+    McpServerRegistration, ModelRegistration, ProviderRegistration, Registration, ToolRegistration, Want,
 };
 pub use request::{
     CommandBody, CompactParams, Compacted, ConfirmParams, ContextBody, CustomParams, DescribedModel,
     EditorParams, EntriesParams, ExecParams, ExecResult, ExecuteToolParams, ExecutedTool, ForkParams,
-    ForkPlace, InputParams, ListModelsParams, ModelAuth, ModelParams, NamedModel, NavigateParams,
-    NewSessionParams, RequestBody, SelectParams, SessionEntries, SwitchParams, Switched, SystemPromptBody,
+    ForkPlace, InputParams, ListModelsParams, ModelAuth, ModelAuthParams, ModelAuthStatus, ModelParams,
+    NamedModel, NavigateParams, NewSessionParams, RequestBody, SelectParams, SessionEntries,
+    StoreCredentialParams, SwitchParams, Switched, SystemPromptBody,
 };
 pub use schema::schema;
 pub use step::Chunk;
 pub use to_extension::{
     CommandInfo, ContextInfo, Engine, ErrorBody, InitExtension, InitSession, Limits, ProviderRequest, Render,
-    SourceInfoRecord, State, ToExtension, ToolDeclaration, ToolInfo, ToolProgress,
+    ScopedModel, SourceInfoRecord, State, ToExtension, ToolDeclaration, ToolInfo, ToolProgress,
 };
 
 /// The version of the protocol.

@@ -24,6 +24,9 @@ pub struct Registration {
     pub hooks: Vec<HookRegistration>,
     #[serde(default)]
     pub providers: Vec<ProviderRegistration>,
+    /// MCP servers for this session. A server that the user or the project describes takes precedence.
+    #[serde(default, rename = "mcpServers")]
+    pub mcp_servers: Vec<McpServerRegistration>,
     /// What the extension wants to be told beyond its hooks.
     #[serde(default)]
     pub wants: Vec<Want>,
@@ -37,6 +40,7 @@ impl Registration {
         self.flags.extend(other.flags);
         self.hooks.extend(other.hooks);
         self.providers.extend(other.providers);
+        self.mcp_servers.extend(other.mcp_servers);
         self.wants.extend(other.wants);
         self
     }
@@ -145,6 +149,16 @@ pub struct HookFilter {
     pub tool_name: Option<Vec<String>>,
 }
 
+/// An MCP server.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+pub struct McpServerRegistration {
+    pub name: String,
+    /// Its description as in `mcpServers` of the settings, and `exposure` and `toolExposure` as in pi: tools that are not
+    /// `hidden` are declared to the model.
+    #[schemars(with = "BTreeMap<String, Value>")]
+    pub config: Value,
+}
+
 /// A provider of models. Without models it is a change of a provider that exists. A project's extension cannot change one,
 /// and its keys, headers and addresses name no variables and commands.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -173,6 +187,24 @@ pub struct ProviderRegistration {
     pub auth_header: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelRegistration>,
+    /// A login that the extension carries out. Not for extensions of a project, which get no logins.
+    #[serde(default, skip_serializing)]
+    pub login: Option<LoginRegistration>,
+}
+
+/// A login that an extension carries out: it logs the user in, renews the credential and makes a key out of it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LoginRegistration {
+    /// What it is called, for people.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Whether the provider cannot be used without a login or a key.
+    #[serde(default = "yes")]
+    pub required: bool,
+    /// Whether the models depend on the login. They are listed anew then, with its credential.
+    #[serde(default)]
+    pub modifies_models: bool,
 }
 
 /// A model of a provider.

@@ -72,8 +72,13 @@ requests! {
     "model.stream" => Stream(Box<ModelParams>) -> AssistantMessage,
     "Returns the models that can be used."
     "model.list" => ListModels(ListModelsParams) -> Vec<Model>,
-    "Returns the key of a provider. Extensions of a project get none."
+    "Returns the key and the headers of a provider, and to the extension that carries out its logins the credential of the \
+     login instead of the key. Extensions of a project get none."
     "model.auth" => ModelAuth(ModelAuthParams) -> ModelAuth,
+    "Returns whether there is a key or a login for a provider, and where it is."
+    "model.authStatus" => ModelAuthStatus(ModelAuthStatusParams) -> ModelAuthStatus,
+    "Stores a credential in `auth.json`. Not for extensions of a project."
+    "model.storeCredential" => StoreCredential(StoreCredentialParams) -> (),
     "Runs a tool of the session, enabled or not. No hook is called for it."
     "tool.execute" => ExecuteTool(ExecuteToolParams) -> ExecutedTool,
     "Starts another session. Not while a hook of the same extension is waited for."
@@ -229,14 +234,54 @@ pub struct ListModelsParams {
 #[schemars(description = "The parameters of `model.auth`.")]
 pub struct ModelAuthParams {
     pub provider: String,
+    /// The id of a model, whose headers are returned as well.
+    pub model: Option<String>,
 }
 
 /// The key of a provider, if there is one.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelAuth {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// The credential of a login, renewed if it had expired.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Value>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `model.authStatus`.")]
+pub struct ModelAuthStatusParams {
+    pub provider: String,
+}
+
+/// Whether there is a key or a login for a provider.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelAuthStatus {
+    /// Whether the provider can be used: there is a key or a login, or it needs none.
+    pub configured: bool,
+    /// Where the key or the login is: `auth.json`, the environment, `models.json` or what an extension registered, or the
+    /// command line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["stored", "environment", "models_json_key", "models_json_command", "runtime"]))]
+    pub source: Option<&'static str>,
+    /// The variable of the environment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Whether it is a login and not a key.
+    pub oauth: bool,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `model.storeCredential`.")]
+pub struct StoreCredentialParams {
+    pub provider: String,
+    /// `{"type": "api_key", "key"}`, or `{"type": "oauth", "access", "refresh", "expires"}` with whatever else the provider
+    /// needs. `null` removes the credential.
+    pub credential: Option<Value>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -73,13 +73,20 @@ pub enum ToExtension<'record> {
         prefix: &'record str,
     },
     /// Asks a provider of the extension for an answer (`stream`), which is sent as any number of `chunk` and one
-    /// `result`, or for its list of models (`refresh`), which is the `result`.
+    /// `result`, or for its list of models (`refresh`), which is the `result`. One with a `login` is also asked to log the
+    /// user in (`login`), with dialogs: the `result` is the credential, an object with `access`, `refresh` and `expires`
+    /// (milliseconds since 1970), which bowline stores in `auth.json`. `refreshToken` has another one for it, and `apiKey`
+    /// the key that it stands for, as a text.
     Provider {
         id: &'record str,
         provider: &'record str,
-        #[schemars(extend("enum" = ["stream", "refresh"]))]
+        #[schemars(extend("enum" = ["stream", "refresh", "login", "refreshToken", "apiKey"]))]
         op: &'static str,
-        /// What to answer; absent with `refresh`.
+        /// With `refreshToken` and `apiKey`, and with `refresh` if the user is logged in: the credential of the login.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Option<BTreeMap<String, Value>>")]
+        credential: Option<&'record Value>,
+        /// What to answer, with `stream`.
         #[serde(skip_serializing_if = "Option::is_none")]
         request: Option<ProviderRequest<'record>>,
     },
@@ -205,6 +212,9 @@ pub struct State<'record> {
     pub model: Option<Option<&'record Model>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<ThinkingLevel>,
+    /// The models that the user limited the choice to with `--models` or `enabledModels`; empty if they did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scoped_models: Option<Vec<ScopedModel<'record>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_idle: Option<bool>,
     /// Whether messages wait in a queue.
@@ -255,6 +265,16 @@ pub struct State<'record> {
 enum NullOr<T> {
     Some(T),
     Null(()),
+}
+
+/// A model that the user limited the choice to.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ScopedModel<'record> {
+    pub model: &'record Model,
+    /// The level that the user named with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<ThinkingLevel>,
 }
 
 /// A tool.

@@ -298,7 +298,7 @@ async fn invalid_base_url_is_reported() {
     let providers = Providers::new(key).unwrap();
     let additions = providers.additions(crate::AddedBy::User);
     let settings = json!({"api": "openai-completions", "baseUrl": "ftp://h", "models": [{"id": "m"}]});
-    additions.add("far", crate::NewProvider { settings, source: None }).unwrap();
+    additions.add("far", crate::NewProvider { settings, source: None, login: None }).unwrap();
     let model = providers.find("far", "m").unwrap();
     let stream = providers.stream(crate::ModelRequest { model, ..request(json!({})) });
     let (_, error) = collect(stream).await;

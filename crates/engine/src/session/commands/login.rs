@@ -1,9 +1,10 @@
-//! Logging in to a provider: the user is asked for its key, which is stored as `bowline auth set` does.
+//! Logging in to a provider. Either an extension carries it out and asks the user what it needs, or the user is asked for the
+//! key, which is stored as `bowline auth set` does.
 
 use bowline_core::command::Origin;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 use bowline_core::ui::{Dialog, DialogAnswer, DialogKind, Display, OpenUrl};
-use bowline_llm::{Error, KeyLogin, Providers, Secret};
+use bowline_llm::{Error, KeyLogin, LoginFailure, Providers, Secret};
 use tokio::sync::oneshot;
 use tokio::task::spawn_blocking;
 
@@ -20,8 +21,29 @@ impl Session {
         });
     }
 
-    /// Asks the user for the key of a provider and replies once it is stored, or the user gave none.
+    /// Logs the user in to a provider and replies once that is over.
     pub(super) fn login(&mut self, origin: Origin, provider: &str) {
+        match self.agent.providers().provider_login(provider) {
+            Ok(_) => self.login_by_extension(origin, provider.to_owned()),
+            Err(LoginFailure::NoLogin { .. }) => self.login_with_key(origin, provider),
+            Err(failure) => self.reply(origin, Err(refusal(&failure))),
+        }
+    }
+
+    /// Has an extension log the user in. It may take any time, with or without a dialog, so an abort stops it.
+    fn login_by_extension(&mut self, origin: Origin, provider: String) {
+        let (providers, stop) = (self.agent.providers().clone(), self.logins.clone());
+        self.reply_later(origin, JobOrder::Beside, async move {
+            tokio::select! {
+                result = providers.log_in(&provider) => result.map_err(|failure| refusal(&failure))?,
+                () = stop.cancelled() => return Err(refusal(&LoginFailure::Cancelled)),
+            }
+            Ok(Answer::LoggedIn { provider })
+        });
+    }
+
+    /// Asks the user for the key of a provider and replies once it is stored, or the user gave none.
+    fn login_with_key(&mut self, origin: Origin, provider: &str) {
         let login = match find(self.agent.providers(), provider) {
             Ok(login) => login,
             Err(refusal) => return self.reply(origin, Err(refusal)),
@@ -56,6 +78,17 @@ impl Session {
             Ok(Answer::LoggedIn { provider })
         });
     }
+}
+
+/// Returns why a user is not logged in.
+fn refusal(failure: &LoginFailure) -> Refusal {
+    let code = match failure {
+        LoginFailure::Cancelled => RefusalCode::Cancelled,
+        LoginFailure::Failed { .. } => RefusalCode::NoCredentials,
+        LoginFailure::NoLogin { .. } | LoginFailure::OfProject { .. } => RefusalCode::InvalidArgument,
+        LoginFailure::Storage(_) => RefusalCode::StorageFailed,
+    };
+    Refusal::new(code, failure.to_string())
 }
 
 /// Returns how a user logs in to a provider, or why they cannot.

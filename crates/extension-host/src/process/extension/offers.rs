@@ -8,23 +8,25 @@ use bowline_core::slash_command::{CommandKind, SlashCommand};
 use bowline_engine::{ExtensionInput, OfferedTool};
 
 use super::ProcessExtension;
+use crate::mcp::{Owner, Surroundings};
 use crate::process::connection::lock;
 use crate::process::provider;
 use crate::process::registration::{Changed, Registered};
 use crate::process::tool::ProcessTool;
-use crate::protocol::{ProviderRegistration, Registration, Unregister};
+use crate::protocol::{McpServerRegistration, ProviderRegistration, Registration, Unregister};
 
 /// Which providers are asked for their models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listing {
     All,
-    /// Those that have no models yet.
+    /// Those that have no models yet, or whose models depend on a login.
     Unlisted,
 }
 
 impl ProcessExtension {
     /// Registers what a process offers; `anew` forgets what an earlier process offered.
     pub async fn register(self: &Arc<Self>, registration: Registration, anew: bool) {
+        let mut keep = None;
         let changed = {
             let mut state = lock(&self.state);
             if anew {
@@ -34,10 +36,14 @@ impl ProcessExtension {
             if anew {
                 // Those that are still there stay in use while the others are added.
                 self.additions.keep_only(&state.registered.provider_names());
+                keep = Some(state.registered.server_names());
                 (changed.tools, changed.commands) = (true, true);
             }
             changed
         };
+        if let (Some(names), Some(group)) = (keep, self.group.upgrade()) {
+            group.servers.keep_only(&self.owner(), &names).await;
+        }
         self.announce(changed).await;
         if !self.is_starting() {
             self.list_in_background();
@@ -49,14 +55,20 @@ impl ProcessExtension {
         for name in &names.providers {
             self.additions.remove(name);
         }
+        if let Some(group) = self.group.upgrade() {
+            group.servers.remove(&self.owner(), &names.mcp_servers).await;
+        }
         let changed = lock(&self.state).registered.remove(&names);
         self.announce(changed).await;
     }
 
     /// Tells the session what the extension has registered so far.
     pub async fn announce_all(self: &Arc<Self>) {
-        let providers = lock(&self.state).registered.provider_names();
-        let all = Changed { tools: true, commands: true, providers, problems: Vec::new() };
+        let (providers, mcp_servers) = {
+            let registered = &lock(&self.state).registered;
+            (registered.provider_names(), registered.server_names())
+        };
+        let all = Changed { tools: true, commands: true, providers, mcp_servers, problems: Vec::new() };
         if self.status() != ExtensionStatus::Starting {
             self.announce(all).await;
         }
@@ -69,7 +81,7 @@ impl ProcessExtension {
 
     /// Tells the session what has changed.
     async fn announce(self: &Arc<Self>, changed: Changed) {
-        let Changed { tools, commands, providers, problems } = changed;
+        let Changed { tools, commands, providers, mcp_servers, problems } = changed;
         for problem in problems {
             self.fail("register", problem).await;
         }
@@ -78,6 +90,7 @@ impl ProcessExtension {
             return;
         }
         self.add_providers(&providers).await;
+        self.start_servers(&mcp_servers).await;
         if tools {
             let tools = self.offered_tools();
             self.link.send(ExtensionInput::Tools { extension: Arc::clone(&self.name), tools }).await;
@@ -101,8 +114,12 @@ impl ProcessExtension {
 
     fn listed_providers(&self, listing: Listing) -> Vec<String> {
         let state = lock(&self.state);
-        let is_wanted = |provider: &&ProviderRegistration| {
-            provider.refresh && (listing == Listing::All || provider.models.is_empty())
+        let depends_on_login = |provider: &ProviderRegistration| {
+            provider.login.as_ref().is_some_and(|login| login.modifies_models)
+        };
+        let is_wanted = |provider: &&ProviderRegistration| match listing {
+            Listing::All => provider.refresh || depends_on_login(provider),
+            Listing::Unlisted => provider.refresh && provider.models.is_empty() || depends_on_login(provider),
         };
         state.registered.providers.iter().filter(is_wanted).map(|provider| provider.name.clone()).collect()
     }
@@ -128,6 +145,36 @@ impl ProcessExtension {
         }
     }
 
+    /// Starts some of its MCP servers.
+    async fn start_servers(self: &Arc<Self>, names: &BTreeSet<String>) {
+        let servers: Vec<_> = {
+            let state = lock(&self.state);
+            let known = state.registered.mcp_servers.iter();
+            known.filter(|server| names.contains(&server.name)).cloned().collect()
+        };
+        let (Some(group), false) = (self.group.upgrade(), servers.is_empty()) else { return };
+        let Some(options) = &self.plan.mcp else {
+            let text = format!("MCP servers are turned off, so those of {} are not started", self.name);
+            return (self.plan.report)(&text);
+        };
+        for McpServerRegistration { name, config } in servers {
+            let surroundings = Surroundings {
+                options,
+                directory: self.about.directory.clone(),
+                session_id: self.about.session_id.clone(),
+                link: self.link.clone(),
+            };
+            if let Err(problem) = group.servers.put(surroundings, &self.owner(), &name, config).await {
+                self.fail("registerMcpServer", problem).await;
+            }
+        }
+    }
+
+    /// Returns who registers MCP servers.
+    fn owner(&self) -> Owner {
+        Owner { path: Arc::clone(&self.name), is_of_project: !self.is_of_user() }
+    }
+
     /// Takes its providers from the session, so that whoever comes after it can have them.
     pub fn remove_providers(&self) {
         self.additions.clear();
@@ -145,6 +192,18 @@ impl ProcessExtension {
             extension.add_listed_providers().await;
             extension.link.send(ExtensionInput::Changed).await;
         });
+    }
+
+    /// Lists the models of a provider anew if they depend on its login, which has just changed.
+    pub fn list_after_login(self: &Arc<Self>, provider: &str) {
+        let depends = {
+            let state = lock(&self.state);
+            let known = state.registered.providers.iter().find(|known| known.name == provider);
+            known.and_then(|known| known.login.as_ref()).is_some_and(|login| login.modifies_models)
+        };
+        if depends {
+            self.list_in_background();
+        }
     }
 
     fn offered_tools(self: &Arc<Self>) -> Vec<OfferedTool> {

@@ -1,5 +1,6 @@
 //! What extensions ask for: one arm each.
 
+mod credentials;
 mod exec;
 mod model;
 mod session;
@@ -42,7 +43,9 @@ pub(crate) async fn answer(
         RequestBody::Complete(params) => model::answer(&asked, *params, model::Delivery::AtTheEnd).await,
         RequestBody::Stream(params) => model::answer(&asked, *params, model::Delivery::InPieces).await,
         RequestBody::ListModels(params) => model::list(&asked, &params).await,
-        RequestBody::ModelAuth(params) => model::auth(&asked, &params.provider).await,
+        RequestBody::ModelAuth(params) => credentials::auth(&asked, &params).await,
+        RequestBody::ModelAuthStatus(params) => credentials::status(&asked, params.provider).await,
+        RequestBody::StoreCredential(params) => credentials::store(&asked, params).await,
         RequestBody::ExecuteTool(params) => session::execute_tool(&asked, params).await,
         RequestBody::NewSession(params) => session::new(&asked, params).await,
         RequestBody::Fork(params) => session::fork(&asked, params).await,

@@ -14,8 +14,7 @@ use serde_json::Value;
 
 use super::{Asked, CANCELLED, json};
 use crate::protocol::{
-    Chunk, DescribedModel, ListModelsParams, ModelAuth, ModelParams, NamedModel, ProviderRegistration,
-    ToExtension,
+    Chunk, DescribedModel, ListModelsParams, ModelParams, NamedModel, ProviderRegistration, ToExtension,
 };
 
 /// How long providers may take to list their models anew.
@@ -88,14 +87,6 @@ pub(super) async fn list(asked: &Asked<'_>, params: &ListModelsParams) -> Result
     let list = move || if all { providers.known_models() } else { providers.available() };
     let models = tokio::task::spawn_blocking(list).await;
     json(&models.map_err(|error| error.to_string())?)
-}
-
-pub(super) async fn auth(asked: &Asked<'_>, provider: &str) -> Result<Value, String> {
-    if !asked.extension.is_of_user() {
-        return Err("extensions of a project get no keys".to_owned());
-    }
-    let key = asked.extension.about.providers.key(provider).await.map_err(|error| error.message)?;
-    json(&ModelAuth { api_key: key.map(|key| key.expose().to_owned()) })
 }
 
 /// A call of a model.
@@ -182,12 +173,13 @@ fn describe(
             .collect(),
         auth_header: false,
         models: vec![model],
+        login: None,
     };
     let settings = serde_json::to_value(&registration).map_err(|error| error.to_string())?;
     let by = if asked.extension.is_of_user() { AddedBy::User } else { AddedBy::Project };
     let providers = asked.extension.about.providers.without_additions();
     let additions = providers.additions(by);
-    additions.add(&provider, NewProvider { settings, source: None })?;
+    additions.add(&provider, NewProvider { settings, source: None, login: None })?;
     let model = providers.find(&provider, &id);
     // The handle is of this call alone, so nothing is to be removed.
     let found = model.map(|model| (model, providers.for_session()));

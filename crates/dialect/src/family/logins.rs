@@ -11,7 +11,7 @@ use crate::fields::Field;
 use crate::fields::Kind::Text;
 use crate::schema::schema_of;
 
-pub(super) const GET_LOGIN_PROVIDERS: Row = Row {
+pub(crate) const GET_LOGIN_PROVIDERS: Row = Row {
     name: "get_login_providers",
     about: "Returns the providers that a user may log in to, and whether there is a key for each.",
     fields: &[],
@@ -19,11 +19,13 @@ pub(super) const GET_LOGIN_PROVIDERS: Row = Row {
     action: Engine(|_| Command::GetLoginProviders),
 };
 
-pub(super) const LOGIN: Row = Row {
+pub(crate) const LOGIN: Row = Row {
     name: "login",
-    about: "Asks the user for the API key of a provider with an `input`, after an `open_url` of the page where its keys are \
-            made, if that is known. The key is stored in `auth.json` and used from the next request on. Fails with \
-            `cancelled` if the user enters none. Other commands are carried out meanwhile.",
+    about: "Logs the user in to a provider. If an extension carries out its logins, the extension shows and asks what it \
+            needs; otherwise the user is asked for the API key with an `input`, after they were shown the page where keys are \
+            made, if that is known. What comes of it is stored in `auth.json` and used from the next request on. Fails with \
+            `cancelled` if the user enters nothing, on `abort` and when the session changes. Other commands are carried out \
+            meanwhile.",
     fields: &[Field::required("providerId", Text, "The `id` of a provider.")],
     result: Some(schema_of::<LoggedIn<'_>>()),
     action: Engine(|mut fields| Command::Login { provider: fields.text("providerId") }),
@@ -31,7 +33,7 @@ pub(super) const LOGIN: Row = Row {
 
 /// The providers that a user may log in to.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct LoginProviders<'reply> {
+pub(crate) struct LoginProviders<'reply> {
     providers: Vec<LoginProviderRecord<'reply>>,
 }
 
@@ -51,7 +53,7 @@ struct LoginProviderRecord<'reply> {
 /// The provider that the user has logged in to.
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct LoggedIn<'reply> {
+pub(crate) struct LoggedIn<'reply> {
     pub provider_id: &'reply str,
 }
 
