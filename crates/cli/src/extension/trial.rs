@@ -197,6 +197,7 @@ impl Trial {
             ExtensionInput::WaitIdle { reply } => drop(reply.send(())),
             ExtensionInput::GetContext { reply } => drop(reply.send(SessionContext {
                 system_prompt: "You are a coding agent.".into(),
+                parts: Arc::default(),
                 messages: self.samples.messages(),
             })),
             ExtensionInput::FindTool { reply, .. } => drop(reply.send(None)),
