@@ -32,7 +32,9 @@ class Client:
         (home / "work").mkdir()
         configuration = home / ".bowline"
         configuration.mkdir()
-        self.model = subprocess.Popen([sys.executable, CONFORMANCE / "mockllm.py"], stdout=subprocess.PIPE, text=True)
+        self.asked = home / "requests"
+        server = [sys.executable, CONFORMANCE / "mockllm.py", "--log", self.asked]
+        self.model = subprocess.Popen(server, stdout=subprocess.PIPE, text=True)
         port = self.model.stdout.readline().strip()
         models = (CONFORMANCE / "models.json").read_text()
         for name, value in {"PROVIDER": "mock", "PORT": port, "API": "anthropic-messages"}.items():
@@ -89,6 +91,10 @@ class Client:
         self.begin(*answers)
         self.until(type="agent_settled")
         return [record for record in self.seen[start:] if record["type"] == "tool_execution_end"]
+
+    def requests(self):
+        """What the model was asked."""
+        return [json.loads(line) for line in self.asked.read_text().splitlines()]
 
     def notification(self):
         return self.until(type="extension_ui_request", method="notify")["message"]

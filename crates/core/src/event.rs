@@ -289,7 +289,8 @@ impl FileOperations {
     /// Returns the files that were modified, and those that were only read.
     pub fn touched(&self) -> TouchedFiles {
         let is_new = |path: &&String| !self.edited.contains(path);
-        let modified: Vec<_> = self.edited.iter().chain(self.written.iter().filter(is_new)).cloned().collect();
+        let modified: Vec<_> =
+            self.edited.iter().chain(self.written.iter().filter(is_new)).cloned().collect();
         let read = self.read.iter().filter(|path| !modified.contains(path)).cloned().collect();
         TouchedFiles { read, modified }
     }

@@ -176,10 +176,7 @@ fn apply(outcome: &mut ChainOutcome, result: HookResult) -> Result<ControlFlow<(
             boundary.entries.extend(entries);
             boundary.continues = continues.unwrap_or(boundary.continues);
         }
-        (
-            HookEvent::BeforeAgentStart { system_prompt, parts, changes, .. },
-            HookResult::Start(additions),
-        ) => {
+        (HookEvent::BeforeAgentStart { system_prompt, parts, changes, .. }, HookResult::Start(additions)) => {
             if *additions.changes != PromptChanges::default() {
                 changes.then((*additions.changes).clone());
                 *system_prompt = system_prompt::render(parts, changes).into();

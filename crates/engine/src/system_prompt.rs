@@ -174,12 +174,13 @@ impl Rendering<'_> {
         self.text.push_str(PREAMBLE);
         let selected = self.selected_tools();
         let changes = self.changes;
-        let is_replaced = |part| changes.sections.iter().any(|(name, text)| {
-            text.is_some() && Part::of(name) == Some(part)
-        });
+        let is_replaced =
+            |part| changes.sections.iter().any(|(name, text)| text.is_some() && Part::of(name) == Some(part));
         if !is_replaced(Part::Rules) {
             let rules = own_rules(selected);
-            let own = rules.iter().filter(|rule| !rule.tool.is_some_and(|tool| changes.guidelines.contains_key(tool)));
+            let own = rules
+                .iter()
+                .filter(|rule| !rule.tool.is_some_and(|tool| changes.guidelines.contains_key(tool)));
             let own: Vec<_> = own.map(|rule| &*rule.text).collect();
             self.list("Using your tools:", &own);
         }
@@ -189,9 +190,11 @@ impl Rendering<'_> {
 
     /// Writes a part, or the section that replaces it.
     fn part(&mut self, part: Part, write: fn(&mut Self)) {
-        let replaced = self.changes.sections.iter().find_map(|(name, text)| {
-            (Part::of(name) == Some(part)).then_some((name, text.as_ref()?))
-        });
+        let replaced = self
+            .changes
+            .sections
+            .iter()
+            .find_map(|(name, text)| (Part::of(name) == Some(part)).then_some((name, text.as_ref()?)));
         match replaced {
             Some((name, text)) => self.paragraph(&section(name, text)),
             None => write(self),
@@ -482,7 +485,8 @@ mod tests {
             path: PathBuf::from("/w/a \"b\"\n/AGENTS.md"),
             text: text.map(ToOwned::to_owned).map_err(ToOwned::to_owned),
         };
-        let build = |files: &[ContextText]| text(&PromptParts { context_files: files.to_vec(), ..parts(&[]) });
+        let build =
+            |files: &[ContextText]| text(&PromptParts { context_files: files.to_vec(), ..parts(&[]) });
         let prompt = build(&[file(Ok("one")), file(Ok("two"))]);
         assert_eq!(prompt.matches("Standing instructions").count(), 1);
         assert!(
@@ -531,7 +535,11 @@ mod tests {
     fn changes_are_made_in_their_places() {
         let none = PromptChanges::default;
         let selected_tools = Some(names(&["other"]));
-        check(PromptChanges { selected_tools, ..none() }, &["other: is off"], &["ships it", "Fridays", "bash"]);
+        check(
+            PromptChanges { selected_tools, ..none() },
+            &["other: is off"],
+            &["ships it", "Fridays", "bash"],
+        );
         let snippets = [("deploy".to_owned(), None), ("read".to_owned(), Some("reads".to_owned()))].into();
         check(PromptChanges { snippets, ..none() }, &["\n- read: reads"], &["ships it"]);
         let guidelines = [("read".to_owned(), names(&["Look."])), ("deploy".to_owned(), Vec::new())].into();
@@ -541,10 +549,22 @@ mod tests {
         let rules = Some(names(&["Rhyme."]));
         check(PromptChanges { rules, ..none() }, &["\n- Rhyme."], &["Be kind."]);
         let addition = Some("ELSE".to_owned());
-        check(PromptChanges { addition, appended: names(&["MORE"]), ..none() }, &["ELSE\n\nMORE"], &["ADDED"]);
+        check(
+            PromptChanges { addition, appended: names(&["MORE"]), ..none() },
+            &["ELSE\n\nMORE"],
+            &["ADDED"],
+        );
         let replacement = Some("Be a poet.".to_owned());
-        check(PromptChanges { replacement, ..none() }, &["Be a poet.", "ADDED"], &["You are bowline", "deploy"]);
-        check(PromptChanges { context_files: Some(Vec::new()), ..none() }, &["ADDED"], &["CONTEXT", "Standing"]);
+        check(
+            PromptChanges { replacement, ..none() },
+            &["Be a poet.", "ADDED"],
+            &["You are bowline", "deploy"],
+        );
+        check(
+            PromptChanges { context_files: Some(Vec::new()), ..none() },
+            &["ADDED"],
+            &["CONTEXT", "Standing"],
+        );
     }
 
     #[test]

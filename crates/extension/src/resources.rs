@@ -181,7 +181,8 @@ impl Resources {
             return Expansion::Unchanged;
         }
         if let Some(name) = name.strip_prefix(SKILL_PREFIX).filter(|_| !shared.options.without_skill_commands)
-            && let Some(skill) = self.loaded_skills(shared, working).into_iter().find(|skill| skill.name == name)
+            && let Some(skill) =
+                self.loaded_skills(shared, working).into_iter().find(|skill| skill.name == name)
         {
             return match skills::prompt(&skill, arguments) {
                 Ok(text) => Expansion::Expanded(text),

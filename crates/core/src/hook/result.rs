@@ -108,10 +108,23 @@ impl CustomMessageDraft {
 /// An entry of the session's file that an extension wants to add.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EntryDraft {
-    Custom { custom_type: String, data: Option<Value> },
+    Custom {
+        custom_type: String,
+        data: Option<Value>,
+    },
     Message(CustomMessageDraft),
-    ContextEdit { target: String, replacement: Option<Value> },
-    Compaction { summary: String, first_kept: Option<String>, details: Option<Value> },
+    /// The replacement is the new content of the message; without it the model does not see the message any more.
+    ContextEdit {
+        target: String,
+        replacement: Option<Value>,
+    },
+    Compaction {
+        summary: String,
+        /// The first entry that is kept; without it none is.
+        first_kept: Option<String>,
+        details: Option<Value>,
+        usage: Option<Usage>,
+    },
 }
 
 /// What a tool's result becomes; what is absent stays.

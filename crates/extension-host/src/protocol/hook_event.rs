@@ -360,12 +360,21 @@ pub enum EntryDraftRecord<'event> {
     },
     ContextEdit {
         target_id: &'event str,
-        replacement: Option<&'event Value>,
+        replacement: Option<ReplacementRecord<'event>>,
     },
     Compaction {
         summary: &'event str,
         first_kept_entry_id: Option<&'event str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         details: Option<&'event Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        usage: Option<&'event Usage>,
     },
+}
+
+/// What the model sees instead of the content of an entry.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ContentReplacement")]
+pub struct ReplacementRecord<'event> {
+    content: &'event Value,
 }

@@ -179,10 +179,24 @@ enum EntryDraftResult {
         display: bool,
         details: Option<Value>,
     },
-    /// Replaces what the model sees of an entry.
-    ContextEdit { target_id: String, replacement: Option<Value> },
+    /// Replaces what the model sees of an entry; `null` hides it from the model.
+    ContextEdit { target_id: String, replacement: Option<ReplacementResult> },
     /// A summary of everything before an entry.
-    Compaction { summary: String, first_kept_entry_id: Option<String>, details: Option<Value> },
+    Compaction {
+        summary: String,
+        /// The first entry that the model still sees; `null` for none.
+        first_kept_entry_id: Option<String>,
+        details: Option<Value>,
+        usage: Option<Usage>,
+    },
+}
+
+/// What the model sees instead of the content of an entry.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ContentReplacement")]
+struct ReplacementResult {
+    /// A text, or the blocks of a message of the same role.
+    content: Value,
 }
 
 /// A message of the same role that takes the place of the one at its end.
@@ -492,10 +506,11 @@ impl From<EntryDraftResult> for EntryDraft {
                 Self::Message(CustomMessageResult { custom_type, content, display, details }.into())
             }
             EntryDraftResult::ContextEdit { target_id, replacement } => {
+                let replacement = replacement.map(|replacement| replacement.content);
                 Self::ContextEdit { target: target_id, replacement }
             }
-            EntryDraftResult::Compaction { summary, first_kept_entry_id, details } => {
-                Self::Compaction { summary, first_kept: first_kept_entry_id, details }
+            EntryDraftResult::Compaction { summary, first_kept_entry_id, details, usage } => {
+                Self::Compaction { summary, first_kept: first_kept_entry_id, details, usage }
             }
         }
     }

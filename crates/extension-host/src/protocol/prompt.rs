@@ -253,7 +253,8 @@ impl TryFrom<PromptChangesRecord> for PromptChanges {
 
 impl From<PromptChanges> for PromptChangesRecord {
     fn from(changes: PromptChanges) -> Self {
-        let section = |(name, text): (String, Option<String>)| (name, text.map_or(Value::Null, Value::String));
+        let section =
+            |(name, text): (String, Option<String>)| (name, text.map_or(Value::Null, Value::String));
         let files = |files: Vec<ContextText>| files.iter().filter_map(ContextTextRecord::of).collect();
         Self {
             sections: changes.sections.into_iter().map(section).collect(),

@@ -17,8 +17,9 @@ use crate::process::connection::lock;
 use crate::process::mirror::kind_name;
 use crate::protocol::{
     CommandBody, CompactParams, Compacted, ContextBody, EntriesParams, ExecuteToolParams, ExecutedTool,
-    ForkParams, ForkPlace, NavigateParams, NewSessionParams, PromptPartsBody, SessionEntries, SourceInfoRecord,
-    SwitchParams, Switched, SystemPromptBody, SystemPromptParams, ToExtension, ToolProgress,
+    ForkParams, ForkPlace, NavigateParams, NewSessionParams, PromptPartsBody, SessionEntries,
+    SourceInfoRecord, SwitchParams, Switched, SystemPromptBody, SystemPromptParams, ToExtension,
+    ToolProgress,
 };
 
 /// How often the output of a running tool is passed on.
@@ -42,8 +43,8 @@ pub(super) async fn switch(asked: &Asked<'_>, params: SwitchParams) -> Result<Va
 
 pub(super) async fn navigate(asked: &Asked<'_>, params: NavigateParams) -> Result<Value, String> {
     let NavigateParams { target_id, summarize, custom_instructions, replace_instructions } = params;
-    let instructions = custom_instructions
-        .map(|text| SummaryInstructions { text, replaces_usual: replace_instructions });
+    let instructions =
+        custom_instructions.map(|text| SummaryInstructions { text, replaces_usual: replace_instructions });
     let command = Command::NavigateTree { entry: target_id, summarize, instructions };
     change(asked, command).await
 }

@@ -11,7 +11,8 @@ use serde_json::value::RawValue;
 
 use super::{
     BoundaryContextRecord, CompactionPreparationRecord, CompactionSettingsRecord, EntryDraftRecord,
-    FileOperationsRecord, HookEventRecord, PromptOptionsRecord, ReportRecord, TreePreparationRecord,
+    FileOperationsRecord, HookEventRecord, PromptOptionsRecord, ReplacementRecord, ReportRecord,
+    TreePreparationRecord,
 };
 
 impl<'event> HookEventRecord<'event> {
@@ -255,12 +256,14 @@ fn drafts(boundary: &Boundary) -> Vec<EntryDraftRecord<'_>> {
             details: message.details.as_ref(),
         },
         EntryDraft::ContextEdit { target, replacement } => {
-            EntryDraftRecord::ContextEdit { target_id: target, replacement: replacement.as_ref() }
+            let replacement = replacement.as_ref().map(|content| ReplacementRecord { content });
+            EntryDraftRecord::ContextEdit { target_id: target, replacement }
         }
-        EntryDraft::Compaction { summary, first_kept, details } => EntryDraftRecord::Compaction {
+        EntryDraft::Compaction { summary, first_kept, details, usage } => EntryDraftRecord::Compaction {
             summary,
             first_kept_entry_id: first_kept.as_deref(),
             details: details.as_ref(),
+            usage: usage.as_ref(),
         },
     });
     drafts.collect()
