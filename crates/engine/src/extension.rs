@@ -275,6 +275,8 @@ pub enum ExtensionInput {
     },
     /// Ends the process once what is in progress is over.
     Shutdown,
+    /// Ends the process as failed: it was started in a way in which it must not go on.
+    GiveUp,
 }
 
 /// A tool, and the context of a call that belongs to no run.

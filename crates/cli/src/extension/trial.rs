@@ -208,7 +208,8 @@ impl Trial {
             | ExtensionInput::SendMessage { .. }
             | ExtensionInput::SendUserMessage { .. }
             | ExtensionInput::AppendEntry { .. }
-            | ExtensionInput::Shutdown => {}
+            | ExtensionInput::Shutdown
+            | ExtensionInput::GiveUp => {}
         }
     }
 }

@@ -17,6 +17,7 @@ use super::session_hooks::STALE;
 use crate::attachment::EarlyInput;
 use crate::extension::{Delivery, ExtensionInput, SessionContext, ToolSource};
 use crate::hook_lane::AfterLane;
+use crate::input::Output;
 use crate::instructions::{BuiltPrompt, Prompt};
 
 /// The name of the commands that extensions send.
@@ -164,6 +165,7 @@ impl Session {
                 let _ = reply.send(self.ask_for_reload(extension));
             }
             ExtensionInput::Shutdown => self.quits_when_idle = true,
+            ExtensionInput::GiveUp => self.outputs.push(Output::Quit { has_failed: true }),
         }
     }
 

@@ -5,6 +5,7 @@
 
 mod argument_check;
 mod completion;
+mod component_keys;
 mod connection;
 mod delta_lines;
 mod discovery;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bowline_core::extension_info::ExtensionStatus;
-use bowline_core::json_length::length_of_json;
 use bowline_wire::{Line, Lines};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::task::JoinSet;
@@ -329,11 +328,8 @@ fn respond(connection: &Connection, id: &str, answer: &Result<serde_json::Value,
         Ok(result) => (Some(result), None),
         Err(message) => (None, Some(ErrorBody { message })),
     };
-    let size = result.map_or(0, length_of_json);
-    if size > LONGEST_LINE {
-        let message = format!("the answer is longer than {LONGEST_LINE} bytes; ask for less");
-        let error = Some(ErrorBody { message: &message });
-        return connection.send(&ToExtension::Response { id, result: None, error });
-    }
-    connection.send(&ToExtension::Response { id, result, error });
+    let message = format!("the answer is longer than {LONGEST_LINE} bytes; ask for less");
+    let too_long =
+        ToExtension::Response { id, result: None, error: Some(ErrorBody { message: &message }) };
+    connection.send_within(LONGEST_LINE, &ToExtension::Response { id, result, error }, &too_long);
 }
