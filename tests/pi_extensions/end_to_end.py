@@ -2,7 +2,8 @@
 
     BOWLINE_TEST_NODE=path/to/node end_to_end.py
 
-Needs Node 22.15 or newer; `./test` installs it.
+Runs the tests of the files beside it whose names end in the same way, too. Needs Node 22.15 or newer, or Bun; `./test`
+installs both.
 """
 import json
 import os
@@ -54,7 +55,8 @@ class Client:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, cwd=home / "work",
             env=environment, text=True)
         self.seen, self.arrived, self.number = [], queue.Queue(), 0
-        threading.Thread(target=self.read, daemon=True).start()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
 
     def read(self):
         for line in self.process.stdout:
@@ -102,6 +104,7 @@ class Client:
     def stop(self):
         self.process.stdin.close()
         self.process.wait(PATIENCE)
+        self.reader.join(PATIENCE)
         self.process.stdout.close()
         self.model.kill()
         self.model.wait()
@@ -278,4 +281,5 @@ class EndToEnd(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    everything = ["discover", "--start-directory", str(HERE), "--pattern", "*end_to_end.py"]
+    unittest.main(module=None, argv=[sys.argv[0], *(sys.argv[1:] or everything)])

@@ -172,5 +172,7 @@ pub enum Output {
     Event(Event),
     Reply(Reply),
     /// An extension wants the process to end, or its host has found that it must not go on.
-    Quit { has_failed: bool },
+    Quit {
+        has_failed: bool,
+    },
 }

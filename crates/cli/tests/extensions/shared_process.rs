@@ -348,9 +348,6 @@ fn component_of_another_extension_cannot_be_overwritten() {
         .into_iter()
         .map(|request| json!([request["widgetKey"], request["widgetLines"]]))
         .collect();
-    assert_eq!(
-        shown,
-        [json!(["a:game", ["a"]]), json!(["b:game", ["b"]]), json!(["plain", ["mine"]])]
-    );
+    assert_eq!(shown, [json!(["a:game", ["a"]]), json!(["b:game", ["b"]]), json!(["plain", ["mine"]])]);
     wait_for_error(&mut agent, "is the key of a component");
 }

@@ -18,6 +18,7 @@ mod executable;
 mod extension;
 mod flood;
 mod host;
+mod lanes;
 mod manifest;
 mod mirror;
 mod notifications;
