@@ -34,7 +34,9 @@ class Client:
         (home / "work").mkdir()
         configuration = home / ".bowline"
         configuration.mkdir()
-        self.model = subprocess.Popen([sys.executable, CONFORMANCE / "mockllm.py"], stdout=subprocess.PIPE, text=True)
+        self.asked = home / "requests"
+        server = [sys.executable, CONFORMANCE / "mockllm.py", "--log", self.asked]
+        self.model = subprocess.Popen(server, stdout=subprocess.PIPE, text=True)
         port = self.model.stdout.readline().strip()
         models = (CONFORMANCE / "models.json").read_text()
         for name, value in {"PROVIDER": "mock", "PORT": port, "API": "anthropic-messages"}.items():
@@ -51,7 +53,8 @@ class Client:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, cwd=home / "work",
             env=environment, text=True)
         self.seen, self.arrived, self.number = [], queue.Queue(), 0
-        threading.Thread(target=self.read, daemon=True).start()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
 
     def read(self):
         for line in self.process.stdout:
@@ -96,12 +99,17 @@ class Client:
         self.until(type="agent_settled")
         return [record for record in self.seen[start:] if record["type"] == "tool_execution_end"]
 
+    def requests(self):
+        """What the model was asked."""
+        return [json.loads(line) for line in self.asked.read_text().splitlines()]
+
     def notification(self):
         return self.until(type="extension_ui_request", method="notify")["message"]
 
     def stop(self):
         self.process.stdin.close()
         self.process.wait(PATIENCE)
+        self.reader.join(PATIENCE)
         self.process.stdout.close()
         self.model.kill()
         self.model.wait()

@@ -2,17 +2,17 @@
 
     BOWLINE_TEST_NODE=path/to/node end_to_end.py
 
-Needs Node 22.15 or newer; `./test` installs it.
+Runs the tests of the files beside it whose names end in the same way, too. Needs Node 22.15 or newer, or Bun; `./test`
+installs both.
 """
 import json
+import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
 
 from client import HERE, PATIENCE, Client, call, text_of
-from login_tests import Logins  # noqa: F401
-from server_tests import Servers  # noqa: F401
 
 
 class EndToEnd(unittest.TestCase):
@@ -170,4 +170,5 @@ class EndToEnd(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    everything = ["discover", "--start-directory", str(HERE), "--pattern", "*end_to_end.py"]
+    unittest.main(module=None, argv=[sys.argv[0], *(sys.argv[1:] or everything)])

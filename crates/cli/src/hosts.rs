@@ -115,15 +115,8 @@ pub(crate) fn plan(materials: &Materials<'_>) -> Plan {
             variables: file.pi_extension_environment.clone().unwrap_or_else(|| vec!["*".to_owned()]),
         },
         report: Box::new(|message| note(format_args!("bowline: {message}"))),
-        give_up: {
-            // A one-shot mode ends by itself, and says why in its own way.
-            let serves_client = arguments.action == Action::Rpc;
-            Box::new(move || {
-                if serves_client {
-                    std::process::exit(1);
-                }
-            })
-        },
+        // A one-shot mode ends by itself, and says why in its own way.
+        gives_up: arguments.action == Action::Rpc,
         log: Box::new(move |line| {
             if is_verbose {
                 note(format_args!("{line}"));

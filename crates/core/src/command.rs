@@ -37,6 +37,21 @@ pub struct Origin {
     pub echo: Option<Arc<str>>,
 }
 
+/// What a summary is to be about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummaryInstructions {
+    pub text: String,
+    /// Whether it takes the place of what a model is usually told instead of adding to it.
+    pub replaces_usual: bool,
+}
+
+impl SummaryInstructions {
+    /// Returns instructions that add to the usual ones.
+    pub fn further(text: String) -> Self {
+        Self { text, replaces_usual: false }
+    }
+}
+
 /// Every command.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
@@ -152,7 +167,7 @@ pub enum Command {
     NavigateTree {
         entry: String,
         summarize: bool,
-        instructions: Option<String>,
+        instructions: Option<SummaryInstructions>,
     },
     SetLabel {
         entry: String,

@@ -275,6 +275,27 @@ pub struct CompactionResult {
     pub from_extension: bool,
 }
 
+/// What tools did with files, each file once in each list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileOperations {
+    pub read: Vec<String>,
+    /// Written as a whole.
+    pub written: Vec<String>,
+    /// Changed in places. Files that an earlier compaction noted as modified count as edited.
+    pub edited: Vec<String>,
+}
+
+impl FileOperations {
+    /// Returns the files that were modified, and those that were only read.
+    pub fn touched(&self) -> TouchedFiles {
+        let is_new = |path: &&String| !self.edited.contains(path);
+        let modified: Vec<_> =
+            self.edited.iter().chain(self.written.iter().filter(is_new)).cloned().collect();
+        let read = self.read.iter().filter(|path| !modified.contains(path)).cloned().collect();
+        TouchedFiles { read, modified }
+    }
+}
+
 /// The files that tools read and modified in the summarised part.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TouchedFiles {

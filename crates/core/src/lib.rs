@@ -22,6 +22,7 @@ pub mod message;
 pub mod model;
 pub mod pending_changes;
 pub mod policy;
+pub mod prompt;
 pub mod reply;
 pub mod sandbox;
 pub mod session_tag;

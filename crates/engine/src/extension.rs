@@ -14,7 +14,9 @@ use bowline_core::completion::Completion;
 use bowline_core::extension_info::ExtensionInfo;
 use bowline_core::hook::{CustomMessageDraft, HookEvent, HookKind, HookResult, SessionReason, Subscription};
 use bowline_core::model::Model;
+use bowline_core::prompt::PromptParts;
 use bowline_core::reply::{Answer, ContextUsage, Refusal, SlashCommand};
+use bowline_core::slash_command::SourceInfo;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_core::ui::{Dialog, DialogAnswer, Display, ExtensionError, Screen, WidgetInput};
@@ -159,6 +161,10 @@ pub struct KnownTool {
     pub definition: ToolDefinition,
     /// Where it comes from.
     pub source: ToolSource,
+    /// Where what offers it was found; `None` for tools of bowline and of the client.
+    pub source_info: Option<SourceInfo>,
+    /// Rules about its use for the system prompt.
+    pub guidelines: Vec<String>,
 }
 
 /// Where tools come from. Of one name, the first source that has it wins, but for the built-in tools, which any other
@@ -185,6 +191,8 @@ pub struct OfferedTool {
     pub guidelines: Vec<String>,
     /// Whether it is enabled at once.
     pub is_active: bool,
+    /// Where the extension was found; `None` if no extension offers it.
+    pub source_info: Option<SourceInfo>,
 }
 
 impl fmt::Debug for OfferedTool {
@@ -269,6 +277,8 @@ pub enum ExtensionInput {
     },
     /// Ends the process once what is in progress is over.
     Shutdown,
+    /// Ends the process as failed: it was started in a way in which it must not go on.
+    GiveUp,
 }
 
 /// A tool, and the context of a call that belongs to no run.
@@ -287,8 +297,10 @@ impl fmt::Debug for FoundTool {
 /// The conversation with the system prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionContext {
-    /// The system prompt as it was last built; empty before the first call of a model.
+    /// The system prompt of the run in progress, or else of the next one.
     pub system_prompt: Arc<str>,
+    /// What the system prompt is usually made of.
+    pub parts: Arc<PromptParts>,
     pub messages: Vec<Arc<bowline_core::Message>>,
 }
 

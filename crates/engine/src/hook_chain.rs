@@ -4,11 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use bowline_core::hook::{DiscoveredPaths, HookEvent, HookKind, HookResult};
+use bowline_core::prompt::PromptChanges;
 use tokio_util::sync::CancellationToken;
 
 use crate::extension::Extension;
 use crate::input::Step;
 use crate::pending::Reporter;
+use crate::system_prompt;
 
 /// What calling extensions came to. The event is shared, because it is large and seldom changed.
 #[derive(Debug)]
@@ -137,6 +139,9 @@ fn apply(outcome: &mut ChainOutcome, result: HookResult) -> Result<ControlFlow<(
             HookEvent::Context(messages) | HookEvent::ContextWithSystem { messages, .. },
             HookResult::Messages(new),
         ) => *messages = new,
+        (HookEvent::ContextWithSystem { system_prompt, .. }, HookResult::SystemPrompt(new)) => {
+            *system_prompt = new.into();
+        }
         (HookEvent::BeforeProviderHeaders(headers), HookResult::Headers(changes)) => {
             for (name, value) in changes {
                 match value {
@@ -171,9 +176,10 @@ fn apply(outcome: &mut ChainOutcome, result: HookResult) -> Result<ControlFlow<(
             boundary.entries.extend(entries);
             boundary.continues = continues.unwrap_or(boundary.continues);
         }
-        (HookEvent::BeforeAgentStart { system_prompt, .. }, HookResult::Start(additions)) => {
-            if let Some(new) = &additions.system_prompt {
-                *system_prompt = new.as_str().into();
+        (HookEvent::BeforeAgentStart { system_prompt, parts, changes, .. }, HookResult::Start(additions)) => {
+            if *additions.changes != PromptChanges::default() {
+                changes.then((*additions.changes).clone());
+                *system_prompt = system_prompt::render(parts, changes).into();
             }
             outcome.results.push(HookResult::Start(additions));
         }

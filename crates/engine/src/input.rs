@@ -171,6 +171,8 @@ impl Inputs {
 pub enum Output {
     Event(Event),
     Reply(Reply),
-    /// An extension wants the process to end.
-    Quit,
+    /// An extension wants the process to end, or its host has found that it must not go on.
+    Quit {
+        has_failed: bool,
+    },
 }

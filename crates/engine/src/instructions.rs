@@ -3,12 +3,12 @@
 //! The system prompt has the text of context files, and reading them can block. So it is built by the task that needs
 //! it first, which reports it back to be kept.
 
-use std::fmt::Write as _;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use bowline_core::hook::{DiscoveredPaths, StartAdditions};
+use bowline_core::prompt::{PromptChanges, PromptParts};
 use bowline_core::tool::ToolDefinition;
 use bowline_extension::{DiscoveredPath, ResourceKind, Resources};
 use bowline_session::Clock;
@@ -18,7 +18,7 @@ use crate::extension::{KnownTool, OfferedTool, ToolSource};
 use crate::input::Step;
 use crate::pending::Reporter;
 use crate::subagents::{self, TASK_TOOL};
-use crate::system_prompt::{Added, SystemPrompt};
+use crate::system_prompt::{self, SystemPrompt};
 use crate::tool_set::{ToolAdvice, ToolSet};
 
 /// The tools and the system prompt of a session.
@@ -32,7 +32,8 @@ pub(crate) struct Instructions {
     /// Providers cache by the text, so it stays the same until something changes.
     built: Option<BuiltPrompt>,
     known: OnceLock<Arc<[KnownTool]>>,
-    adjustment: RunAdjustment,
+    /// How the system prompt of the run differs from the usual one.
+    run_changes: Option<Arc<PromptChanges>>,
     /// The places of skills and templates that extensions named.
     discovered: Vec<DiscoveredPath>,
     /// The tools that were enabled before the run, if it has its own.
@@ -45,6 +46,8 @@ pub(crate) struct BuiltPrompt {
     directory: PathBuf,
     version: u64,
     pub text: Arc<str>,
+    /// What the text is made of.
+    pub parts: Arc<PromptParts>,
     /// The files that the text contains.
     pub context_files: Arc<[PathBuf]>,
 }
@@ -56,26 +59,12 @@ pub(crate) struct UnbuiltPrompt {
     version: u64,
     system_prompt: SystemPrompt,
     resources: Resources,
-    tools: Arc<[ToolDefinition]>,
+    /// The names of the enabled tools.
+    tools: Arc<[String]>,
     advice: ToolAdvice,
     /// Whether tasks can be given to agents.
     has_agents: bool,
     clock: Clock,
-}
-
-/// How the system prompt of a run differs from the usual one.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct RunAdjustment {
-    replacement: Option<Arc<str>>,
-    suffix: String,
-}
-
-impl RunAdjustment {
-    /// Returns the system prompt of the run.
-    pub fn apply(self, usual: Arc<str>) -> Arc<str> {
-        let text = self.replacement.unwrap_or(usual);
-        if self.suffix.is_empty() { text } else { format!("{text}{}", self.suffix).into() }
-    }
 }
 
 /// A system prompt that is needed, built or not.
@@ -94,7 +83,7 @@ impl Instructions {
             version: 0,
             built: None,
             known: OnceLock::new(),
-            adjustment: RunAdjustment::default(),
+            run_changes: None,
             discovered: Vec::new(),
             enabled_before: None,
         }
@@ -145,7 +134,7 @@ impl Instructions {
             version: self.version,
             system_prompt: self.system_prompt.clone(),
             resources: self.resources.clone(),
-            tools: self.definitions(),
+            tools: self.toolbox().names(),
             advice: self.tools.advice(),
             has_agents: subagents::is_task_tool(self.toolbox().traits_of(TASK_TOOL)),
             clock: clock.clone(),
@@ -233,38 +222,28 @@ impl Instructions {
         self.change();
     }
 
-    /// Takes what extensions add to the run that starts.
+    /// Takes what extensions change for the run that starts.
     pub fn set_run_additions(&mut self, additions: Vec<StartAdditions>) {
-        for StartAdditions { system_prompt, sections, guidelines, append, selected_tools, .. } in additions {
-            let adjustment = &mut self.adjustment;
-            if let Some(text) = system_prompt {
-                adjustment.replacement = Some(text.into());
-            }
-            for guideline in guidelines {
-                let _ = write!(adjustment.suffix, "\n\n- {guideline}");
-            }
-            for (name, text) in sections {
-                let _ = write!(adjustment.suffix, "\n\n<{name}>\n{text}\n</{name}>");
-            }
-            if let Some(text) = append {
-                let _ = write!(adjustment.suffix, "\n\n{text}");
-            }
-            if let Some(names) = selected_tools {
-                let before = self.tools.chosen().map(<[String]>::to_vec);
-                self.enabled_before.get_or_insert(before);
-                self.enable_tools(names);
-            }
+        let mut changes = PromptChanges::default();
+        for addition in additions {
+            changes.then(*addition.changes);
         }
+        if let Some(names) = changes.selected_tools.take() {
+            let before = self.tools.chosen().map(<[String]>::to_vec);
+            self.enabled_before.get_or_insert(before);
+            self.enable_tools(names);
+        }
+        self.run_changes = (changes != PromptChanges::default()).then(|| Arc::new(changes));
     }
 
-    /// Returns how the system prompt of the run differs from the usual one.
-    pub fn run_adjustment(&self) -> RunAdjustment {
-        self.adjustment.clone()
+    /// Returns how the system prompt of the run differs from the usual one, if it does.
+    pub fn run_changes(&self) -> Option<Arc<PromptChanges>> {
+        self.run_changes.clone()
     }
 
     /// Goes back to the usual system prompt and tools.
     pub fn end_run(&mut self) {
-        self.adjustment = RunAdjustment::default();
+        self.run_changes = None;
         match self.enabled_before.take() {
             None => {}
             Some(Some(names)) => self.enable_tools(names),
@@ -291,6 +270,16 @@ impl Instructions {
         self.version += 1;
         self.built = None;
         self.known = OnceLock::new();
+    }
+}
+
+impl BuiltPrompt {
+    /// Returns the text with what is changed of it for a run.
+    pub fn with_changes(&self, changes: Option<&PromptChanges>) -> Arc<str> {
+        match changes {
+            Some(changes) => system_prompt::render(&self.parts, changes).into(),
+            None => Arc::clone(&self.text),
+        }
     }
 }
 
@@ -326,26 +315,27 @@ impl UnbuiltPrompt {
         }
     }
 
-    fn build(mut self) -> BuiltPrompt {
-        if self.has_agents {
-            let listing = subagents::listing(&self.resources.agents(&self.directory));
-            self.system_prompt.additions.extend(listing);
-        }
-        let added = Added {
-            context_files: self.system_prompt.context_files(&self.directory),
-            files: self.resources.instruction_files(&self.directory),
-            skills: self.skills(),
-            advice: self.advice.clone(),
+    fn build(self) -> BuiltPrompt {
+        let Self { directory, version, system_prompt, resources, tools, advice, has_agents, clock } = self;
+        let (replacement, addition) = system_prompt.instructions(resources.instruction_files(&directory));
+        let agents = has_agents.then(|| subagents::listing(&resources.agents(&directory)));
+        let ToolAdvice { snippets, guidelines, rules } = advice;
+        let parts = PromptParts {
+            replacement,
+            addition,
+            agents: agents.flatten().unwrap_or_default(),
+            selected_tools: tools.to_vec(),
+            snippets,
+            guidelines,
+            rules,
+            context_files: system_prompt.context_files(&directory),
+            skills: resources.skills(&directory),
+            today: clock.today(),
+            directory: directory.clone(),
         };
-        let text = self.system_prompt.build(&self.directory, &added, &self.tools, &self.clock).into();
-        let was_read = added.context_files.into_iter().filter(|file| file.text.is_ok());
-        let context_files = was_read.map(|file| file.path).collect();
-        BuiltPrompt { directory: self.directory, version: self.version, text, context_files }
-    }
-
-    /// Returns the list of skills, if the model has a tool to read them with.
-    fn skills(&self) -> String {
-        let can_read = self.tools.iter().any(|tool| tool.name == "read" || tool.name == "bash");
-        if can_read { self.resources.skills_section(&self.directory) } else { String::new() }
+        let text = system_prompt::render(&parts, &PromptChanges::default()).into();
+        let was_read = parts.context_files.iter().filter(|file| file.text.is_ok());
+        let context_files = was_read.map(|file| file.path.clone()).collect();
+        BuiltPrompt { directory, version, text, parts: Arc::new(parts), context_files }
     }
 }

@@ -72,4 +72,4 @@ pub use settings::{
     SessionPlan, Settings, StreamRuleSettings, TodoSettings, UndoSettings,
 };
 pub use subagents::{SubagentSettings, TASK_TOOL, TaskTool};
-pub use system_prompt::SystemPrompt;
+pub use system_prompt::{SystemPrompt, own_guidelines, render as render_prompt};

@@ -1,10 +1,12 @@
 //! The tools of a session: the built-in ones and those that clients and extensions offer, and which of them are enabled.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bowline_tools::{Selection, Tool, Toolbox};
 
 use crate::extension::{KnownTool, OfferedTool, ToolSource};
+use crate::system_prompt;
 
 /// All tools that a session knows.
 #[derive(Debug)]
@@ -22,11 +24,15 @@ pub(crate) struct ToolSet {
     notes: Vec<String>,
 }
 
-/// What offered tools add to the system prompt.
+/// What is said in the system prompt about offered tools, enabled or not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ToolAdvice {
-    pub snippets: Vec<String>,
-    pub guidelines: Vec<String>,
+    /// A line about each tool that has one.
+    pub snippets: BTreeMap<String, String>,
+    /// Rules about the use of each tool that has some.
+    pub guidelines: BTreeMap<String, Vec<String>>,
+    /// Rules that belong to no single tool.
+    pub rules: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -150,25 +156,34 @@ impl ToolSet {
         let further = own.iter().filter(|definition| all.get(&definition.name).is_none());
         let replaced = |name: &str| self.offered.iter().any(|offered| offered.name() == name);
         let built_in = built_in.iter().chain(further).filter(|definition| !replaced(&definition.name));
-        let built_in = built_in
-            .map(|definition| KnownTool { definition: definition.clone(), source: ToolSource::BuiltIn });
+        let names: Vec<_> = all.names().iter().cloned().collect();
+        let mut guidelines = system_prompt::own_guidelines(&names);
+        let built_in = built_in.map(|definition| KnownTool {
+            definition: definition.clone(),
+            source: ToolSource::BuiltIn,
+            source_info: None,
+            guidelines: guidelines.remove(&definition.name).unwrap_or_default(),
+        });
         let offered = self.offered.iter().map(|offered| KnownTool {
             definition: offered.tool.tool.definition().clone(),
             source: offered.source.clone(),
+            source_info: offered.tool.source_info.clone(),
+            guidelines: offered.tool.guidelines.clone(),
         });
         built_in.chain(offered).collect()
     }
 
-    /// Returns the lines and the rules that offered tools add to the system prompt.
+    /// Returns the lines and the rules that offered tools add to the system prompt when they are enabled.
     pub fn advice(&self) -> ToolAdvice {
-        let enabled = self.offered.iter().filter(|offered| self.enabled.get(offered.name()).is_some());
-        let mut advice = ToolAdvice::default();
-        for offered in enabled {
-            let snippet = offered.tool.snippet.as_ref();
-            advice.snippets.extend(snippet.map(|snippet| format!("{}: {snippet}", offered.name())));
-            advice.guidelines.extend(offered.tool.guidelines.iter().cloned());
+        let mut advice = ToolAdvice { rules: self.notes.clone(), ..ToolAdvice::default() };
+        for offered in &self.offered {
+            let name = || offered.name().to_owned();
+            let OfferedTool { snippet, guidelines, .. } = &offered.tool;
+            advice.snippets.extend(snippet.clone().map(|snippet| (name(), snippet)));
+            if !guidelines.is_empty() {
+                advice.guidelines.insert(name(), guidelines.clone());
+            }
         }
-        advice.guidelines.extend(self.notes.iter().cloned());
         advice
     }
 

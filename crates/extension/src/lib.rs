@@ -26,3 +26,4 @@ pub use list_filter::PathList;
 pub use options::{DiscoveredPath, ResourceKind, ResourceOptions, Wanted};
 pub use project_settings::{list as project_list, list_in as settings_list, read as project_settings};
 pub use resources::{Expansion, ExpansionFailure, Resources, TrustQuestion};
+pub use skills::section as skills_section;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bowline_core::prompt::Skill;
 use bowline_core::slash_command::SlashCommand;
 use bowline_core::subagent::AgentSource;
 
@@ -14,7 +15,7 @@ use crate::instruction_files::{self, InstructionFiles};
 use crate::options::{DiscoveredPath, ResourceKind, ResourceOptions};
 use crate::prompt_templates::{self, PromptTemplate};
 use crate::resource_files;
-use crate::skills::{self, Skill};
+use crate::skills;
 use crate::trust::{self, DefaultTrust, TrustFile};
 
 /// How a prompt names a skill.
@@ -165,7 +166,7 @@ impl Resources {
             }
         }
         if !shared.options.without_skill_commands {
-            commands.extend(self.skills(shared, working).iter().map(Skill::command));
+            commands.extend(self.loaded_skills(shared, working).iter().map(skills::command));
         }
         commands
     }
@@ -180,9 +181,10 @@ impl Resources {
             return Expansion::Unchanged;
         }
         if let Some(name) = name.strip_prefix(SKILL_PREFIX).filter(|_| !shared.options.without_skill_commands)
-            && let Some(skill) = self.skills(shared, working).into_iter().find(|skill| skill.name == name)
+            && let Some(skill) =
+                self.loaded_skills(shared, working).into_iter().find(|skill| skill.name == name)
         {
-            return match skill.prompt(arguments) {
+            return match skills::prompt(&skill, arguments) {
                 Ok(text) => Expansion::Expanded(text),
                 Err(error) => failed(skill.path, "skill_expansion", error),
             };
@@ -195,9 +197,9 @@ impl Resources {
         }
     }
 
-    /// Returns the part of a system prompt that lists the skills; empty if there are none.
-    pub fn skills_section(&self, working: &Path) -> String {
-        self.shared.as_ref().map(|shared| skills::section(&self.skills(shared, working))).unwrap_or_default()
+    /// Returns the skills.
+    pub fn skills(&self, working: &Path) -> Vec<Skill> {
+        self.shared.as_ref().map(|shared| self.loaded_skills(shared, working)).unwrap_or_default()
     }
 
     /// Returns the instructions in files: those of the project if it is trusted, else those of the user.
@@ -235,7 +237,7 @@ impl Resources {
         Agents::load(&folders)
     }
 
-    fn skills(&self, shared: &Shared, working: &Path) -> Vec<Skill> {
+    fn loaded_skills(&self, shared: &Shared, working: &Path) -> Vec<Skill> {
         let names = shared.options.skill_names.as_deref();
         shared.reporting(|problems| {
             skills::load(self.files(shared, ResourceKind::Skill, working, problems), names, problems)

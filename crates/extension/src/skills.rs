@@ -1,9 +1,10 @@
 //! Skills: instructions for a kind of task, which the model reads when a task calls for them, or the user names.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use bowline_core::slash_command::{CommandKind, SlashCommand, SourceInfo};
+use bowline_core::prompt::Skill;
+use bowline_core::slash_command::{CommandKind, SlashCommand};
 use globset::{Glob, GlobMatcher};
 
 use crate::front_matter;
@@ -21,18 +22,6 @@ const LARGEST_FRONT_MATTER: u64 = 32 * 1024;
 
 /// The key that keeps a skill from the model, so that only the user can name it.
 const USER_ONLY: &str = "disable-model-invocation";
-
-/// A skill.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Skill {
-    pub name: String,
-    pub description: String,
-    /// Its file.
-    pub path: PathBuf,
-    /// Whether the model is not told about it.
-    pub is_user_only: bool,
-    pub source: SourceInfo,
-}
 
 /// Reads what the skills in some files are about. Of several with the same name the first counts. If there are `names`,
 /// only skills with one of them do. What is wrong with a skill goes to `problems`.
@@ -133,38 +122,36 @@ fn description_problem(description: &str) -> Option<String> {
         .then(|| format!("its description has more than {LONGEST_DESCRIPTION} characters"))
 }
 
-impl Skill {
-    /// Returns the command that names it in a prompt.
-    pub fn command(&self) -> SlashCommand {
-        SlashCommand {
-            name: format!("skill:{}", self.name),
-            description: Some(self.description.clone()),
-            argument_hint: None,
-            has_completion: false,
-            kind: CommandKind::Skill,
-            source_info: self.source.clone(),
-        }
+/// Returns the command that names a skill in a prompt.
+pub(crate) fn command(skill: &Skill) -> SlashCommand {
+    SlashCommand {
+        name: format!("skill:{}", skill.name),
+        description: Some(skill.description.clone()),
+        argument_hint: None,
+        has_completion: false,
+        kind: CommandKind::Skill,
+        source_info: skill.source.clone(),
     }
+}
 
-    /// Returns its instructions as part of a prompt, with what the user wrote after its name. They are read now, so that
-    /// a change takes effect at once.
-    pub fn prompt(&self, arguments: &str) -> Result<String, String> {
-        let text = bowline_files::read_text(&self.path, LARGEST).map_err(|error| error.to_string())?;
-        let document = front_matter::parse(&text).map_err(|error| error.to_string())?;
-        let body = document.body.trim();
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        let (name, path) = (escaped(&self.name), escaped(&self.path.to_string_lossy()));
-        let mut prompt = format!(
-            "<skill name=\"{name}\" location=\"{path}\">\nReferences are relative to {}.\n\n{body}\n</skill>",
-            folder.display()
-        );
-        let arguments = arguments.trim();
-        if !arguments.is_empty() {
-            prompt.push_str("\n\n");
-            prompt.push_str(arguments);
-        }
-        Ok(prompt)
+/// Returns the instructions of a skill as part of a prompt, with what the user wrote after its name. They are read now, so
+/// that a change takes effect at once.
+pub(crate) fn prompt(skill: &Skill, arguments: &str) -> Result<String, String> {
+    let text = bowline_files::read_text(&skill.path, LARGEST).map_err(|error| error.to_string())?;
+    let document = front_matter::parse(&text).map_err(|error| error.to_string())?;
+    let body = document.body.trim();
+    let folder = skill.path.parent().unwrap_or(Path::new("/"));
+    let (name, path) = (escaped(&skill.name), escaped(&skill.path.to_string_lossy()));
+    let mut prompt = format!(
+        "<skill name=\"{name}\" location=\"{path}\">\nReferences are relative to {}.\n\n{body}\n</skill>",
+        folder.display()
+    );
+    let arguments = arguments.trim();
+    if !arguments.is_empty() {
+        prompt.push_str("\n\n");
+        prompt.push_str(arguments);
     }
+    Ok(prompt)
 }
 
 /// The most that the list of skills takes of a system prompt, in bytes: every request pays for it.
@@ -176,7 +163,7 @@ Skills are instructions for kinds of tasks. Before you start on a task that the 
 file at its location and follow it. Paths in a skill are relative to the folder of its file.";
 
 /// Returns the part of a system prompt that lists skills; empty if there are none for the model.
-pub(crate) fn section(skills: &[Skill]) -> String {
+pub fn section(skills: &[Skill]) -> String {
     let mut visible = skills.iter().filter(|skill| !skill.is_user_only).peekable();
     if visible.peek().is_none() {
         return String::new();
@@ -222,7 +209,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use bowline_core::slash_command::{Packaging, Scope};
+    use bowline_core::slash_command::{Packaging, Scope, SourceInfo};
 
     use super::*;
 
@@ -317,10 +304,10 @@ mod tests {
         let expected = format!(
             "<skill name=\"mine\" location=\"{path}\">\nReferences are relative to {dir}.\n\nBODY of skill\n</skill>"
         );
-        assert_eq!(skill.prompt(" ").unwrap(), expected);
-        assert_eq!(skill.prompt("do it  ").unwrap(), format!("{expected}\n\ndo it"));
+        assert_eq!(prompt(&skill, " ").unwrap(), expected);
+        assert_eq!(prompt(&skill, "do it  ").unwrap(), format!("{expected}\n\ndo it"));
         std::fs::write(&skill.path, "x".repeat(600_000)).unwrap();
-        assert!(skill.prompt("").is_err());
+        assert!(prompt(&skill, "").is_err());
     }
 
     #[test]

@@ -62,8 +62,8 @@ pub struct Connection {
     outbox: Outbox,
     /// When the connection was last asked from outside to abort what is in progress.
     last_abort: Option<Instant>,
-    /// Whether an extension wants the connection to end.
-    is_quitting: bool,
+    /// The exit code with which an extension or its host wants the connection to end.
+    quits_with: Option<u8>,
     /// Whether the client sends nothing any more, and what is in progress is finished all the same.
     has_input_ended: bool,
     /// Called when the first task reports: from then on there is work that the loop could be stuck in.
@@ -88,7 +88,7 @@ impl Connection {
             records: Vec::new(),
             outbox: limits.outbox,
             last_abort: None,
-            is_quitting: false,
+            quits_with: None,
             has_input_ended: false,
             when_working: None,
         }
@@ -119,7 +119,10 @@ impl Connection {
         self.post();
         let mut has_input = true;
         let code = loop {
-            if self.is_quitting || (!has_input && self.sessions.are_idle()) {
+            if let Some(code) = self.quits_with {
+                break code;
+            }
+            if !has_input && self.sessions.are_idle() {
                 break 0;
             }
             let may_read = has_input && !self.outbox.is_far_over_bound();
@@ -317,7 +320,7 @@ impl Connection {
             match emitted {
                 Output::Event(event) => self.dialect.event(session, &event, &mut self.records),
                 Output::Reply(reply) => self.dialect.reply(session, &reply, &mut self.records),
-                Output::Quit => self.is_quitting = true,
+                Output::Quit { has_failed } => self.quits_with = Some(u8::from(has_failed)),
             }
             post(&mut self.records, &mut self.outbox);
             if self.outbox.queued_bytes() > FLUSHED_ABOVE {

@@ -194,7 +194,8 @@ pub(crate) fn first_kept(compaction: &Compaction, tree: &Tree) -> Option<EntryId
     tree.nodes().get(number).map(|node| node.id.clone())
 }
 
-fn with_content(message: &Message, content: &Value) -> Result<Message, serde_json::Error> {
+/// Returns a message with another content: a text, or blocks of its kind.
+pub fn with_content(message: &Message, content: &Value) -> Result<Message, serde_json::Error> {
     let content = match content {
         Value::String(text) => json!([{ "type": "text", "text": text }]),
         blocks => blocks.clone(),

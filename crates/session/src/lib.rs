@@ -58,7 +58,7 @@ pub use bowline_core::reply::SessionSummary;
 pub use check::{BadLine, Problem, Report, check_file};
 pub use children::{Child, children_folder, children_of};
 pub use clock::Clock;
-pub use context::{CompactionEntry, Context};
+pub use context::{CompactionEntry, Context, with_content};
 pub use custom::CustomData;
 pub use durability::Durability;
 pub use entry::{EntryBody, EntryId};

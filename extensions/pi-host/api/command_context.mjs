@@ -3,6 +3,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { runAs } from "../host/current.mjs";
+import { normalizedOptions } from "../host/prompt_event.mjs";
 import { completeMessage } from "../session/messages.mjs";
 import { createContext } from "./context.mjs";
 
@@ -26,7 +27,7 @@ export function createCommandContext(host, runtime, call) {
   };
 
   return createContext(host, runtime, call, {
-    getSystemPromptOptions: () => host.services.systemPromptOptions(),
+    getSystemPromptOptions: () => normalizedOptions(host.services.systemPromptParts(extension.id)),
     waitForIdle: async () => void (await ask("session.waitIdle")),
     newSession: async ({ parentSession, setup, withSession } = {}) => {
       const file = typeof setup === "function" ? await prepared(host.state, parentSession, setup) : undefined;

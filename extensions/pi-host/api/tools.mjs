@@ -35,8 +35,9 @@ function prepared(tool, id, args) {
 }
 
 function outcome(result) {
-  const { content, details, usage, terminate } = result ?? {};
-  return { content: blocks(content), details, usage, terminate: terminate === true ? true : undefined };
+  const { content, details, usage, isError, terminate } = result ?? {};
+  const onlyTrue = (value) => (value === true ? true : undefined);
+  return { content: blocks(content), details, usage, isError: onlyTrue(isError), terminate: onlyTrue(terminate) };
 }
 
 function blocks(content) {

@@ -125,7 +125,7 @@ async function drawCustom(host, runtime, factory, options, { columns, rows }) {
   const resizes = new Set();
   let id;
   lastCustom += 1;
-  const key = `${ext}:${lastCustom}`;
+  const key = String(lastCustom);
   const show = (lines) => {
     if (closed.signal.aborted) return;
     if (id !== undefined) {

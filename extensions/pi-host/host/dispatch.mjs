@@ -3,11 +3,12 @@
 
 import { customMessage } from "../api/command_context.mjs";
 import { projectTrustContext } from "../api/context.mjs";
+import { getSystemMessageText } from "../model/transcript.mjs";
 import { completeMessage } from "../session/messages.mjs";
 import { runAs } from "./current.mjs";
 import { decorate } from "./event_fields.mjs";
 import { messageChanges, sameJson } from "./message_changes.mjs";
-import { changedOptions, promptEvent } from "./prompt_event.mjs";
+import { promptEvent } from "./prompt_event.mjs";
 import { runShell } from "./user_shell.mjs";
 
 /** The calls of an extension's handlers for one event. */
@@ -100,9 +101,14 @@ const COMBINERS = {
   },
 
   async before_agent_start(calls) {
-    const { event, options, before, forced, force } = promptEvent(calls.host.services.withSkills(calls.event));
+    const { services } = calls.host;
+    const ext = calls.extension.id;
+    const { event, prompt, force, outcome } = promptEvent(calls.event, {
+      ask: () => services.systemPromptParts(ext),
+      render: (changes) => services.systemPrompt(ext, changes),
+    });
     const messages = [];
-    calls.ctx = calls.host.createContext(calls.runtime, calls.call, { getSystemPrompt: () => event.systemPrompt });
+    calls.ctx = calls.host.createContext(calls.runtime, calls.call, { getSystemPrompt: prompt });
     await calls.each(
       (result) => {
         if (result?.message) messages.push(customMessage(result.message).message);
@@ -111,9 +117,9 @@ const COMBINERS = {
       () => event,
     );
     const [message] = messages;
-    const systemPromptOptions = changedOptions(before, options);
-    if (!message && forced() === undefined && !systemPromptOptions) return null;
-    return { message, messages: messages.length > 1 ? messages : undefined, systemPrompt: forced(), systemPromptOptions };
+    const { systemPrompt, systemPromptOptions } = outcome();
+    if (!message && systemPrompt === undefined && !systemPromptOptions) return null;
+    return { message, messages: messages.length > 1 ? messages : undefined, systemPrompt, systemPromptOptions };
   },
 
   turn_end: atBoundary,
@@ -140,10 +146,15 @@ const COMBINERS = {
   },
 
   async context_with_system(calls) {
-    const { systemPrompt } = calls.event;
-    const system = { role: "system", content: systemPrompt ?? "", timestamp: Date.now() };
-    const all = [system, ...calls.event.messages];
-    return contextResult(calls, all, (messages) => messages.filter((message) => message.role !== "system"));
+    const { systemPrompt = "" } = calls.event;
+    const system = { role: "system", content: systemPrompt, timestamp: Date.now() };
+    let prompt = systemPrompt;
+    const result = await contextResult(calls, [system, ...calls.event.messages], (messages) => {
+      const isSystem = (message) => message?.role === "system";
+      prompt = messages.filter(isSystem).map(getSystemMessageText).join("\n\n");
+      return messages.filter((message) => !isSystem(message));
+    });
+    return prompt === systemPrompt ? result : { ...result, systemPrompt: prompt };
   },
 
   async before_provider_headers(calls) {

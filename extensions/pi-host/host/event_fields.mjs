@@ -14,14 +14,7 @@ const ADDITIONS = {
     lazily(event, "branchEntries", () => host.services.sessionManager().getBranch());
     event.signal = call?.signal;
     const operations = event.preparation?.fileOps;
-    if (operations && !(operations.read instanceof Set)) {
-      // Of a file that was changed it is not known whether it was written or edited.
-      Object.assign(operations, {
-        read: new Set(operations.readFiles),
-        written: new Set(),
-        edited: new Set(operations.modifiedFiles),
-      });
-    }
+    for (const list of ["read", "written", "edited"]) if (operations) operations[list] = new Set(operations[list]);
   },
 
   session_before_tree(host, event, call) {

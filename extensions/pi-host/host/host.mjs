@@ -221,7 +221,6 @@ export class Host {
     if (event.type === "message_start" && event.message?.role === "assistant") {
       extension.streamed = new StreamedMessage(event.message);
     }
-    if (event.type === "before_agent_start") this.services.notePrompt(event);
     if (event.type !== "message_update") return event;
     extension.streamed ??= new StreamedMessage({ role: "assistant", content: [], timestamp: Date.now() });
     return extension.streamed.update(event);

@@ -1,8 +1,6 @@
 // What extensions and shims ask the host for that is made on demand: models, tools, commands, the system prompt.
 
 import { createRequire } from "node:module";
-import { dirname } from "node:path";
-import { normalizedOptions } from "./prompt_event.mjs";
 
 /** How long the list of models is trusted, in milliseconds. */
 const MODELS_FRESH_MS = 5000;
@@ -20,7 +18,6 @@ export class Services {
   #commands;
   #registry;
   #manager;
-  #prompt;
 
   constructor(host) {
     this.#host = host;
@@ -109,43 +106,20 @@ export class Services {
     this.#commands = undefined;
   }
 
-  /** Returns the system prompt of the session. */
-  systemPrompt(ext) {
-    return this.#host.requests.requestSync(ext, "session.systemPrompt")?.systemPrompt ?? "";
+  /** Returns the system prompt of the session, or how it would be with changes. */
+  systemPrompt(ext, changes) {
+    const params = changes ? { changes } : {};
+    return this.#host.requests.requestSync(ext, "session.systemPrompt", params)?.systemPrompt ?? "";
   }
 
-  /** Returns an event with the skills among the options of its prompt. */
-  withSkills(event) {
-    const { systemPromptOptions } = event;
-    return { ...event, systemPromptOptions: { skills: this.#skills(), ...systemPromptOptions } };
-  }
-
-  #skills() {
-    const skills = this.commands().filter(({ source }) => source === "skill");
-    return skills.map(({ name, description, sourceInfo }) => ({
-      name: name.replace(/^skill:/, ""),
-      description,
-      filePath: sourceInfo?.path,
-      baseDir: sourceInfo?.path && dirname(sourceInfo.path),
-      sourceInfo,
-      disableModelInvocation: false,
-    }));
-  }
-
-  /** Remembers what the prompt of a run is made of. */
-  notePrompt({ systemPromptOptions }) {
-    this.#prompt = systemPromptOptions;
-  }
-
-  /** Returns what the system prompt is made of. */
-  systemPromptOptions() {
-    const { state } = this.#host;
-    const known = state.systemPromptOptions ?? this.#prompt ?? {};
-    return structuredClone(normalizedOptions({ skills: this.#skills(), ...known, cwd: state.cwd, selectedTools: state.activeTools ?? [] }));
+  /** Returns what the system prompt of the session is made of. */
+  systemPromptParts(ext) {
+    return this.#host.requests.requestSync(ext, "session.systemPromptOptions") ?? {};
   }
 }
 
-function builtInSource({ name, source }) {
-  const path = `<${source ?? "builtin"}:${name}>`;
-  return { path, source: source ?? "builtin", scope: "temporary", origin: "top-level" };
+/** Returns where a tool comes from that no extension offers: the engine, or the client as one that embeds pi does. */
+function builtInSource({ name, source, extension }) {
+  const kind = source === "client" ? "sdk" : (extension ?? "builtin");
+  return { path: `<${kind}:${name}>`, source: kind, scope: "temporary", origin: "top-level" };
 }

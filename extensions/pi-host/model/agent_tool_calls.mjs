@@ -54,7 +54,8 @@ class Batch {
     };
     let outcome;
     try {
-      outcome = { result: await tool.execute(call.id, args, this.signal, onUpdate), isError: false };
+      const result = await tool.execute(call.id, args, this.signal, onUpdate);
+      outcome = { result, isError: result?.isError === true };
     } catch (error) {
       outcome = failed(messageOf(error));
     }

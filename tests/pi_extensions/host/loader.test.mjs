@@ -36,6 +36,7 @@ const CASES = {
     shown: "1,2,3,4,5",
   },
   "types that modules imported later take from others": {
+    isOfNode: true,
     files: {
       "a.ts": `import { state } from "./state";
         export default (pi) => pi.registerCommand("show", { handler: async (_, ctx) => { state.count += 1; const later = await import("./later"); ctx.ui.notify(later.report()); } });`,

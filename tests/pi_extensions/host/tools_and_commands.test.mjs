@@ -44,7 +44,8 @@ test("a tool that prepares its arguments has them checked afterwards", async () 
 const OUTCOMES = [
   ["return { content: [{ type: 'text', text: 'x' }], details: { d: 1 } }", { content: text("x"), details: { d: 1 } }],
   ["return { content: [], details: undefined, terminate: true }", { content: [], terminate: true }],
-  ["return { content: 'x', isError: true }", { content: text("x") }],
+  ["return { content: 'x', isError: true }", { content: text("x"), isError: true }],
+  ["return { content: 'x', isError: 1 }", { content: text("x") }],
   ["return undefined", { content: [] }],
   ["return { content: [{ type: 'text', text: 5 }] }", { content: text("5") }],
   ["return { content: [{ type: 'text', text: id + ctx.cwd.length }] }", undefined],

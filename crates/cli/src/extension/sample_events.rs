@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bowline_core::Message;
-use bowline_core::event::CompactionReason;
+use bowline_core::event::{CompactionReason, FileOperations};
 use bowline_core::hook::{
     Boundary, CompactionPreparation, DiscoverReason, ForkPosition, HookEvent, HookKind, InputSource,
-    ModelSource, PromptOptions, SessionReason, TreePreparation, TurnOutcome,
+    ModelSource, SessionReason, TreePreparation, TurnOutcome,
 };
 use bowline_core::message::{Arguments, Content};
 use bowline_core::model::Model;
+use bowline_core::prompt::PromptParts;
 use bowline_core::stream::Update;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::ui::NotifyLevel;
@@ -190,11 +191,12 @@ impl Samples {
                 prompt: "What is in this folder?".to_owned(),
                 images: Vec::new(),
                 system_prompt: "You are a coding agent.".into(),
-                options: PromptOptions {
+                parts: Arc::new(PromptParts {
                     directory: directory.to_owned(),
                     selected_tools: ["read", "bash", "edit", "write"].map(ToOwned::to_owned).into(),
-                    ..PromptOptions::default()
-                },
+                    ..PromptParts::default()
+                }),
+                changes: Box::default(),
             },
             HookKind::AgentStart => HookEvent::AgentStart,
             HookKind::AgentEnd => HookEvent::AgentEnd { messages: self.messages() },
@@ -248,8 +250,7 @@ impl Samples {
             turn_prefix: Vec::new(),
             tokens_before: 100_000,
             previous_summary: None,
-            read_files: vec!["README.md".to_owned()],
-            modified_files: Vec::new(),
+            files: FileOperations { read: vec!["README.md".to_owned()], ..FileOperations::default() },
             reserve_tokens: 16_384,
             keep_recent_tokens: 20_000,
             instructions: None,

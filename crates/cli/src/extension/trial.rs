@@ -185,6 +185,7 @@ impl Trial {
             ExtensionInput::WaitIdle { reply } => drop(reply.send(())),
             ExtensionInput::GetContext { reply } => drop(reply.send(SessionContext {
                 system_prompt: "You are a coding agent.".into(),
+                parts: Arc::default(),
                 messages: self.samples.messages(),
             })),
             ExtensionInput::FindTool { reply, .. } => drop(reply.send(None)),
@@ -195,7 +196,8 @@ impl Trial {
             | ExtensionInput::SendMessage { .. }
             | ExtensionInput::SendUserMessage { .. }
             | ExtensionInput::AppendEntry { .. }
-            | ExtensionInput::Shutdown => {}
+            | ExtensionInput::Shutdown
+            | ExtensionInput::GiveUp => {}
         }
     }
 }

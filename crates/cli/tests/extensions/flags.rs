@@ -61,6 +61,11 @@ fn flags_that_restrict_the_agent_need_an_extension_that_has_them() {
     agent.send(json!({ "type": "prompt", "message": "hi" }));
     assert_eq!(agent.wait(), 1);
     assert!(agent.stderr().contains("unknown option --plan: no extension has it"), "{}", agent.stderr());
+    assert_eq!(
+        errors(&agent.rest()),
+        ["load: unknown option --plan: no extension has it"],
+        "what was emitted arrives"
+    );
     assert_eq!(server.requests().len(), calls, "no model is called");
 }
 

@@ -204,17 +204,17 @@ fn component_is_shown_to_clients_that_declare_it_and_gets_their_keys() {
 
     agent.send(json!({ "type": "set_client_capabilities", "render": true, "columns": 100, "rows": 30 }));
     agent.send(json!({ "id": "2", "type": "prompt", "message": "/show" }));
-    agent.until(|record| record["widgetKey"] == "game");
+    agent.until(|record| record["widgetKey"] == "a:game");
     agent.send(json!({ "id": "3", "type": "widget_input", "widgetKey": "other", "data": "x" }));
     assert_eq!(agent.response("3")["error"], "No component is shown under the key \"other\"");
-    agent.send(json!({ "id": "4", "type": "widget_input", "widgetKey": "game", "data": "\u{1b}[A" }));
+    agent.send(json!({ "id": "4", "type": "widget_input", "widgetKey": "a:game", "data": "\u{1b}[A" }));
     assert_eq!(agent.response("4")["success"], true);
     agent.until(|record| record["widgetLines"] == json!(["two"]));
-    agent.send(json!({ "type": "widget_input", "widgetKey": "game", "close": true }));
+    agent.send(json!({ "type": "widget_input", "widgetKey": "a:game", "close": true }));
     agent.response("2");
     assert_eq!(
         widgets(agent.transcript()),
-        [json!(["game", ["one"], true]), json!(["game", ["two"], true]), json!(["game", null, null]),]
+        [json!(["a:game", ["one"], true]), json!(["a:game", ["two"], true]), json!(["a:game", null, null]),]
     );
     let keys = runtime.actor.wait_for(|record| record["type"] == "input");
     assert_eq!((&keys["data"], &keys["ext"], &keys["id"]), (&json!("\u{1b}[A"), &json!("a"), &json!("c")));
@@ -319,7 +319,35 @@ fn component_is_gone_when_its_process_dies() {
     let mut agent = runtime.start();
     agent.carry_out(json!({ "type": "set_client_capabilities", "render": true }));
     agent.send(json!({ "id": "1", "type": "prompt", "message": "/show" }));
-    agent.until(|record| record["widgetKey"] == "game");
-    agent.send(json!({ "type": "widget_input", "widgetKey": "game", "data": "x" }));
-    agent.until(|record| record["widgetKey"] == "game" && record["widgetLines"].is_null());
+    agent.until(|record| record["widgetKey"] == "a:game");
+    agent.send(json!({ "type": "widget_input", "widgetKey": "a:game", "data": "x" }));
+    agent.until(|record| record["widgetKey"] == "a:game" && record["widgetLines"].is_null());
+}
+
+#[test]
+fn component_of_another_extension_cannot_be_overwritten() {
+    let (_server, workspace) = Workspace::with_server();
+    let show = |ext: &str| {
+        let params = json!({ "key": "game", "lines": [ext] });
+        json!({ "type": "request", "ext": ext, "id": format!("c-{ext}"), "method": "ui.custom", "params": params })
+    };
+    let widget = |key: &str| {
+        let params = json!({ "key": key, "lines": ["mine"] });
+        json!({ "type": "notify", "ext": "b", "method": "ui.setWidget", "params": params })
+    };
+    let on = json!({
+        "command:show": [{ "send": show("a") }, { "send": show("b") }, { "send": widget("a:game") }, { "send": widget("plain") }],
+    });
+    let offers = registered(&[("a", json!({ "commands": [{ "name": "show" }] })), ("b", json!({}))]);
+    let runtime = Runtime::offering(workspace, &["a.ts", "b.ts"], offers, on);
+    let mut agent = runtime.start();
+    agent.carry_out(json!({ "type": "set_client_capabilities", "render": true }));
+    agent.send(json!({ "id": "1", "type": "prompt", "message": "/show" }));
+    agent.until(|record| record["widgetKey"] == "plain");
+    let shown: Vec<_> = of_type(agent.transcript(), "extension_ui_request")
+        .into_iter()
+        .map(|request| json!([request["widgetKey"], request["widgetLines"]]))
+        .collect();
+    assert_eq!(shown, [json!(["a:game", ["a"]]), json!(["b:game", ["b"]]), json!(["plain", ["mine"]])]);
+    wait_for_error(&mut agent, "is the key of a component");
 }

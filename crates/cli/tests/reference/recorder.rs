@@ -238,11 +238,12 @@ impl Recorder {
             json!({ "type": "set_client_capabilities", "render": true, "columns": 100, "rows": 30 }),
         );
         agent.send(json!({ "type": "prompt", "message": "/pick" }));
-        agent.until(|record| record["takesKeys"] == true);
+        let shown = agent.until(|record| record["takesKeys"] == true);
+        let key = &shown.last().unwrap()["widgetKey"];
         let inputs = [json!({ "data": "\u{1b}[B" }), json!({ "close": true })];
         for (number, input) in inputs.into_iter().enumerate() {
             let id = format!("keys-{number}");
-            let mut line = json!({ "id": id, "type": "widget_input", "widgetKey": "pick:1" });
+            let mut line = json!({ "id": id, "type": "widget_input", "widgetKey": key });
             line.as_object_mut().unwrap().extend(input.as_object().unwrap().clone());
             self.protocol.check_command(&line).unwrap_or_else(|problem| panic!("{line}: {problem}"));
             agent.send(line.clone());

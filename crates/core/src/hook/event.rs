@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::event::{CompactionReason, EntryName};
+use crate::command::SummaryInstructions;
+use crate::event::{CompactionReason, EntryName, FileOperations};
 use crate::message::{Arguments, Content, Message};
 use crate::model::Model;
+use crate::prompt::{PromptChanges, PromptParts};
 use crate::stream::Update;
 use crate::thinking::ThinkingLevel;
-use crate::tool::ToolDefinition;
 use crate::ui::NotifyLevel;
 use crate::usage::Usage;
 
@@ -81,7 +82,9 @@ pub enum HookEvent {
         prompt: String,
         images: Vec<Content>,
         system_prompt: Arc<str>,
-        options: PromptOptions,
+        parts: Arc<PromptParts>,
+        /// What extensions have changed of it already.
+        changes: Box<PromptChanges>,
     },
     AgentStart,
     AgentEnd {
@@ -327,15 +330,6 @@ pub struct Boundary {
     pub can_continue: bool,
 }
 
-/// What a system prompt is made of, as extensions see and change it.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct PromptOptions {
-    pub directory: PathBuf,
-    pub tools: Arc<[ToolDefinition]>,
-    pub selected_tools: Vec<String>,
-    pub context_files: Vec<PathBuf>,
-}
-
 /// A compaction that is about to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactionPreparation {
@@ -344,8 +338,7 @@ pub struct CompactionPreparation {
     pub turn_prefix: Vec<Arc<Message>>,
     pub tokens_before: u64,
     pub previous_summary: Option<String>,
-    pub read_files: Vec<String>,
-    pub modified_files: Vec<String>,
+    pub files: FileOperations,
     pub reserve_tokens: u64,
     pub keep_recent_tokens: u64,
     pub instructions: Option<String>,
@@ -361,5 +354,5 @@ pub struct TreePreparation {
     /// The messages of the branch that is left.
     pub abandoned: Vec<Arc<Message>>,
     pub wants_summary: bool,
-    pub instructions: Option<String>,
+    pub instructions: Option<SummaryInstructions>,
 }

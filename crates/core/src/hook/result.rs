@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::command::SummaryInstructions;
 use crate::custom_content::CustomContent;
 use crate::message::{Arguments, Content, CustomMessage, Message};
+use crate::prompt::PromptChanges;
 use crate::usage::Usage;
 
 /// What an extension returns from a hook. A result that the hook does not have is an error of the extension.
@@ -41,6 +43,8 @@ pub enum HookResult {
     },
     /// A message of the same role that replaces the one at its end.
     Message(Arc<Message>),
+    /// The system prompt to send instead.
+    SystemPrompt(String),
     /// The conversation to send instead.
     Messages(Vec<Arc<Message>>),
     Headers(BTreeMap<String, Option<String>>),
@@ -80,16 +84,8 @@ pub enum HookResult {
 pub struct StartAdditions {
     /// Follows the user's message.
     pub message: Option<CustomMessageDraft>,
-    /// Replaces the system prompt for this run.
-    pub system_prompt: Option<String>,
-    /// Sections that are appended to the system prompt for this run, with their names.
-    pub sections: Vec<(String, String)>,
-    /// Rules that are appended to the system prompt for this run.
-    pub guidelines: Vec<String>,
-    /// Text that is appended to the system prompt for this run.
-    pub append: Option<String>,
-    /// The tools of this run.
-    pub selected_tools: Option<Vec<String>>,
+    /// What changes of the system prompt and the tools for this run.
+    pub changes: Box<PromptChanges>,
 }
 
 /// A message of an extension that is not part of the conversation yet.
@@ -112,10 +108,23 @@ impl CustomMessageDraft {
 /// An entry of the session's file that an extension wants to add.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EntryDraft {
-    Custom { custom_type: String, data: Option<Value> },
+    Custom {
+        custom_type: String,
+        data: Option<Value>,
+    },
     Message(CustomMessageDraft),
-    ContextEdit { target: String, replacement: Option<Value> },
-    Compaction { summary: String, first_kept: Option<String>, details: Option<Value> },
+    /// The replacement is the new content of the message; without it the model does not see the message any more.
+    ContextEdit {
+        target: String,
+        replacement: Option<Value>,
+    },
+    Compaction {
+        summary: String,
+        /// The first entry that is kept; without it none is.
+        first_kept: Option<String>,
+        details: Option<Value>,
+        usage: Option<Usage>,
+    },
 }
 
 /// What a tool's result becomes; what is absent stays.
@@ -153,7 +162,19 @@ pub struct SummaryDraft {
 pub struct TreeChange {
     pub summary: Option<SummaryDraft>,
     pub instructions: Option<String>,
+    /// Whether the instructions take the place of the usual ones instead of adding to them.
+    pub replaces_instructions: Option<bool>,
     pub label: Option<String>,
+}
+
+impl TreeChange {
+    /// Returns the instructions for the summary that there are instead of these.
+    pub fn instructions_for(&self, before: Option<SummaryInstructions>) -> Option<SummaryInstructions> {
+        let replaced_before = before.as_ref().is_some_and(|before| before.replaces_usual);
+        let text = self.instructions.clone().or(before.map(|before| before.text))?;
+        let replaces_usual = self.replaces_instructions.unwrap_or(replaced_before);
+        Some(SummaryInstructions { text, replaces_usual })
+    }
 }
 
 /// Further places of skills and templates.

@@ -1,6 +1,6 @@
 //! The table of commands.
 
-use bowline_core::command::{Command, SessionQuery, TreeFormat};
+use bowline_core::command::{Command, SessionQuery, SummaryInstructions, TreeFormat};
 
 use crate::command_table::Action::Engine;
 use crate::command_table::Row;
@@ -131,7 +131,7 @@ pub(super) const TABLE: &[Row] = &[
         action: Engine(|mut fields| Command::NavigateTree {
             entry: fields.text("entryId"),
             summarize: fields.flag("summarize"),
-            instructions: fields.optional_text("customInstructions"),
+            instructions: fields.optional_text("customInstructions").map(SummaryInstructions::further),
         }),
     },
     Row {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_core::event::{EntryName, TouchedFiles};
+use bowline_core::event::{EntryName, FileOperations, TouchedFiles};
 use bowline_core::message::Message;
 use bowline_core::tool::ToolDisplay;
 
@@ -20,6 +20,7 @@ pub(crate) struct Plan {
     pub previous_summary: Option<String>,
     /// The first entry that is kept.
     pub first_kept: EntryName,
+    pub operations: FileOperations,
     pub files: TouchedFiles,
     pub tokens_before: u64,
 }
@@ -49,15 +50,15 @@ impl Plan {
             Some(_) => without_file_lists(&compaction.summary).to_owned(),
             None => compaction.summary.clone(),
         });
-        let mut files = noted.unwrap_or_default();
-        messages[start..split].iter().for_each(|message| note_files(&mut files, message));
-        files.read.retain(|path| !files.modified.contains(path));
+        let mut operations = noted.unwrap_or_default();
+        messages[start..split].iter().for_each(|message| note_files(&mut operations, message));
         Ok(Self {
             history: messages[start..turn].to_vec(),
             turn_prefix: messages[turn..split].to_vec(),
             previous_summary,
             first_kept: Arc::clone(&conversation.entries()[split]),
-            files,
+            files: operations.touched(),
+            operations,
             tokens_before: reported_tokens(conversation.fresh())
                 .unwrap_or_else(|| estimated_tokens(messages)),
         })
@@ -89,13 +90,14 @@ fn turn_start(messages: &[Arc<Message>], start: usize, split: usize) -> usize {
 }
 
 /// Notes which files the tools of an answer looked at and changed.
-fn note_files(files: &mut TouchedFiles, message: &Message) {
+fn note_files(files: &mut FileOperations, message: &Message) {
     let Some(answer) = message.as_assistant() else { return };
     for call in answer.tool_calls() {
         let Some(traits) = bowline_tools::traits_of(&call.name) else { continue };
         let list = match traits.display {
             ToolDisplay::Read => &mut files.read,
-            ToolDisplay::Write | ToolDisplay::Edit => &mut files.modified,
+            ToolDisplay::Write => &mut files.written,
+            ToolDisplay::Edit => &mut files.edited,
             ToolDisplay::Command { .. } | ToolDisplay::Search | ToolDisplay::Generic => continue,
         };
         if let Some(path) = traits.path_in(&call.arguments)
@@ -107,12 +109,12 @@ fn note_files(files: &mut TouchedFiles, message: &Message) {
 }
 
 /// Returns the files that an earlier compaction noted.
-fn files_of(details: &serde_json::Value) -> TouchedFiles {
+fn files_of(details: &serde_json::Value) -> FileOperations {
     let list = |name: &str| {
         let paths = details.get(name).and_then(|list| list.as_array()).into_iter().flatten();
         paths.filter_map(|path| path.as_str().map(ToOwned::to_owned)).collect()
     };
-    TouchedFiles { read: list("readFiles"), modified: list("modifiedFiles") }
+    FileOperations { read: list("readFiles"), written: Vec::new(), edited: list("modifiedFiles") }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use bowline_core::command::SummaryInstructions;
 use bowline_core::event::TouchedFiles;
 use bowline_core::message::{AssistantContent, AssistantMessage, Message, StopReason, join_text};
 
@@ -77,10 +78,17 @@ pub(super) fn prefix_prompt(messages: &[Arc<Message>], instructions: Option<&str
     prompt
 }
 
-pub(super) fn branch_prompt(messages: &[Arc<Message>], instructions: Option<&str>) -> String {
-    let mut prompt = format!("{}\n\n{BRANCH_FORM}", transcript(messages));
-    add_instructions(&mut prompt, instructions);
-    prompt
+pub(super) fn branch_prompt(messages: &[Arc<Message>], instructions: Option<&SummaryInstructions>) -> String {
+    match instructions {
+        Some(SummaryInstructions { text, replaces_usual: true }) if !text.trim().is_empty() => {
+            format!("{}\n\n{}", transcript(messages), text.trim())
+        }
+        _ => {
+            let mut prompt = format!("{}\n\n{BRANCH_FORM}", transcript(messages));
+            add_instructions(&mut prompt, instructions.map(|instructions| instructions.text.as_str()));
+            prompt
+        }
+    }
 }
 
 fn add_instructions(prompt: &mut String, instructions: Option<&str>) {

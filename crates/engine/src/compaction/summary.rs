@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bowline_core::command::SummaryInstructions;
 use bowline_core::event::TouchedFiles;
 use bowline_core::message::{AssistantMessage, Message, StopReason};
 use bowline_core::model::Model;
@@ -60,7 +61,7 @@ pub(crate) enum Subject {
     },
     Branch {
         messages: Vec<Arc<Message>>,
-        instructions: Option<String>,
+        instructions: Option<SummaryInstructions>,
     },
 }
 
@@ -76,7 +77,7 @@ impl Summarizer {
     pub async fn summarize(&self, subject: Subject) -> Result<Summary, StreamError> {
         match subject {
             Subject::Branch { messages, instructions } => {
-                self.ask(branch_prompt(&messages, instructions.as_deref()), self.max_tokens).await
+                self.ask(branch_prompt(&messages, instructions.as_ref()), self.max_tokens).await
             }
             Subject::Compaction { history, turn_prefix, previous_summary, instructions, files } => {
                 let mut summary = Summary { text: String::new(), usage: Usage::default() };

@@ -17,7 +17,8 @@ use super::session_hooks::STALE;
 use crate::attachment::EarlyInput;
 use crate::extension::{Delivery, ExtensionInput, SessionContext, ToolSource};
 use crate::hook_lane::AfterLane;
-use crate::instructions::Prompt;
+use crate::input::Output;
+use crate::instructions::{BuiltPrompt, Prompt};
 
 /// The name of the commands that extensions send.
 const EXTENSION_COMMAND: &str = "extension";
@@ -143,14 +144,17 @@ impl Session {
             }
             ExtensionInput::GetContext { reply } => {
                 let messages = self.transcript.messages().to_vec();
+                let changes = self.instructions.run_changes();
+                let context = move |built: BuiltPrompt| SessionContext {
+                    system_prompt: built.with_changes(changes.as_deref()),
+                    parts: built.parts,
+                    messages,
+                };
                 match self.system_prompt() {
-                    Prompt::Built(built) => {
-                        let _ = reply.send(SessionContext { system_prompt: built.text, messages });
-                    }
+                    Prompt::Built(built) => drop(reply.send(context(built))),
                     // Files are read for it.
                     Prompt::Unbuilt(unbuilt) => drop(tokio::spawn(async move {
-                        let system_prompt = unbuilt.build_in_background().await.text;
-                        let _ = reply.send(SessionContext { system_prompt, messages });
+                        let _ = reply.send(context(unbuilt.build_in_background().await));
                     })),
                 }
             }
@@ -161,6 +165,7 @@ impl Session {
                 let _ = reply.send(self.ask_for_reload(extension));
             }
             ExtensionInput::Shutdown => self.quits_when_idle = true,
+            ExtensionInput::GiveUp => self.outputs.push(Output::Quit { has_failed: true }),
         }
     }
 

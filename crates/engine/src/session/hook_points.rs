@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bowline_core::command::{Origin, Queue, Request};
+use bowline_core::command::{Origin, Queue, Request, SummaryInstructions};
 use bowline_core::event::RunOutcome;
 use bowline_core::hook::HookEvent;
 use bowline_core::message::{Message, StopReason, ToolCall};
@@ -44,7 +44,7 @@ pub(crate) enum HookPoint {
     /// The conversation is about to be compacted.
     Compaction { instructions: Option<String> },
     /// The conversation is about to move to another entry.
-    Navigation { summarize: bool, instructions: Option<String> },
+    Navigation { summarize: bool, instructions: Option<SummaryInstructions> },
     /// A session has started.
     Resources,
     /// An event is shown to extensions before anybody else sees it.

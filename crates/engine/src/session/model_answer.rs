@@ -69,10 +69,10 @@ impl Session {
             options: self.agent.settings().request_options,
         };
         let providers = self.agent.providers().clone();
-        let adjustment = self.instructions.run_adjustment();
+        let changes = self.instructions.run_changes();
         let hooks = self.request_hooks();
         let id = self.pending.start(Awaited::Answer, |reporter| async move {
-            request.system = adjustment.apply(system.text(&reporter).await);
+            request.system = system.build(&reporter).await.with_changes(changes.as_deref());
             if let Some(unread) = unread_rules {
                 unread.read(&reporter).await;
             }

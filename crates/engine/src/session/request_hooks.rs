@@ -80,8 +80,11 @@ impl RequestHooks {
             };
             let outcome =
                 call_all(self.context_with_system, Arc::new(event), self.cancel.clone(), reporter).await;
-            if let HookEvent::ContextWithSystem { messages, .. } = outcome.into_hook_outcome().event {
+            if let HookEvent::ContextWithSystem { messages, system_prompt } =
+                outcome.into_hook_outcome().event
+            {
                 request.messages = messages;
+                request.system = system_prompt;
             }
         }
         let provider = ProviderHooks { reporter: Some(reporter.clone()), ..self.provider? };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_core::hook::{HookEvent, HookKind, PromptOptions};
+use bowline_core::hook::{HookEvent, HookKind};
 use bowline_core::message::Message;
 use tokio_util::sync::CancellationToken;
 
@@ -31,12 +31,8 @@ impl Session {
             prompt: submission.message.text.clone(),
             images: submission.message.images.clone(),
             system_prompt: Arc::default(),
-            options: PromptOptions {
-                directory: self.transcript.working_directory().to_owned(),
-                tools: self.instructions.definitions(),
-                selected_tools: self.instructions.toolbox().names().to_vec(),
-                context_files: Vec::new(),
-            },
+            parts: Arc::default(),
+            changes: Box::default(),
         };
         let system = self.system_prompt();
         self.mirror();
@@ -46,9 +42,9 @@ impl Session {
         let open = OpenHook::new(HookPoint::Start(submission), Arc::new(event.clone()), cancel.clone());
         let id = self.pending.start(Awaited::Hook(Box::new(open)), |reporter| async move {
             let built = system.build(&reporter).await;
-            if let HookEvent::BeforeAgentStart { system_prompt, options, .. } = &mut event {
-                system_prompt.clone_from(&built.text);
-                options.context_files = built.context_files.to_vec();
+            if let HookEvent::BeforeAgentStart { system_prompt, parts, .. } = &mut event {
+                *system_prompt = built.text;
+                *parts = built.parts;
             }
             let outcome = call_all(extensions, Arc::new(event), cancel, &reporter).await;
             reporter.send(Step::HookDone(outcome)).await;

@@ -176,7 +176,7 @@ impl Session {
         self.release_idle_waiters();
         if self.quits_when_idle && self.activity.is_idle() && self.pending.extension_commands().is_empty() {
             self.quits_when_idle = false;
-            self.outputs.push(Output::Quit);
+            self.outputs.push(Output::Quit { has_failed: false });
         }
     }
 

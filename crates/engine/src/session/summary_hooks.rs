@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use bowline_core::command::SummaryInstructions;
 use bowline_core::event::{CompactionOutcome, CompactionReason, CompactionResult, Event};
 use bowline_core::hook::{
-    CompactionPreparation, HookEvent, HookKind, HookResult, SummaryDraft, TreeChange, TreePreparation,
+    CompactionPreparation, HookEvent, HookKind, HookResult, SummaryDraft, TreePreparation,
 };
 use bowline_core::reply::{Answer, CancelledChange, Refusal, RefusalCode};
 use bowline_session::Navigation;
@@ -35,8 +36,7 @@ impl Session {
             turn_prefix: plan.turn_prefix.clone(),
             tokens_before: plan.tokens_before,
             previous_summary: plan.previous_summary.clone(),
-            read_files: plan.files.read.clone(),
-            modified_files: plan.files.modified.clone(),
+            files: plan.operations.clone(),
             reserve_tokens: limits.reserve_tokens,
             keep_recent_tokens: limits.keep_recent_tokens,
             instructions: instructions.clone(),
@@ -143,7 +143,7 @@ impl Session {
         target: &str,
         navigation: Navigation,
         summarize: bool,
-        instructions: Option<String>,
+        instructions: Option<SummaryInstructions>,
         then: Continuation,
     ) {
         if !self.is_hooked(HookKind::SessionBeforeTree) {
@@ -169,7 +169,7 @@ impl Session {
     pub(super) fn navigation_hooked(
         &mut self,
         summarize: bool,
-        mut instructions: Option<String>,
+        mut instructions: Option<SummaryInstructions>,
         outcome: HookOutcome,
     ) {
         let Some(Summarizing { subject, then, .. }) = self.activity.take_summarizing() else { return };
@@ -179,10 +179,10 @@ impl Session {
         }
         let (mut drafted, mut wanted_label) = (None, None);
         for result in outcome.results {
-            if let HookResult::Tree(TreeChange { summary, instructions: new, label }) = result {
-                drafted = summary.or(drafted);
-                instructions = new.or(instructions);
-                wanted_label = label.or(wanted_label);
+            if let HookResult::Tree(change) = result {
+                instructions = change.instructions_for(instructions);
+                drafted = change.summary.or(drafted);
+                wanted_label = change.label.or(wanted_label);
             }
         }
         let target = navigation.leaf.clone();

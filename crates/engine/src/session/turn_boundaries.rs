@@ -6,9 +6,11 @@ use bowline_core::event::{Event, RunOutcome};
 use bowline_core::hook::{Boundary, EntryDraft, HookEvent, HookKind, TurnOutcome};
 use bowline_core::message::Message;
 use bowline_session::{EntryBody, EntryId};
+use serde_json::{Value, json};
 
 use super::hook_points::HookPoint;
 use super::{Continuation, Session};
+use crate::estimate::{estimated_tokens, reported_tokens};
 use crate::hook_chain::HookOutcome;
 use crate::run::{Run, TurnEnd};
 
@@ -99,10 +101,13 @@ impl Session {
         let mut changes_context = false;
         for draft in drafts {
             changes_context |= !matches!(draft, EntryDraft::Custom { .. });
-            match self.transcript.append(entry_body(draft)) {
+            let appended = self
+                .entry_body(draft)
+                .and_then(|body| self.transcript.append(body).map_err(|refusal| refusal.message));
+            match appended {
                 Ok(entry) => self.announce_entry(&entry),
-                Err(refusal) => {
-                    let error = format!("an entry could not be added: {}", refusal.message);
+                Err(problem) => {
+                    let error = format!("an entry could not be added: {problem}");
                     self.extension_failed("<runtime>", "boundary", error);
                 }
             }
@@ -111,27 +116,59 @@ impl Session {
             self.storage_failed(refusal);
         }
     }
+
+    /// Returns the entry that a draft means. An edit or a summary of what is not there would only damage the file.
+    fn entry_body(&self, draft: EntryDraft) -> Result<EntryBody, String> {
+        Ok(match draft {
+            EntryDraft::Custom { custom_type, data } => EntryBody::Custom { custom_type, data },
+            EntryDraft::Message(message) => EntryBody::CustomMessage {
+                custom_type: message.custom_type,
+                content: message.content,
+                display: message.display,
+                details: message.details,
+            },
+            EntryDraft::ContextEdit { target, replacement } => {
+                let conversation = self.transcript.conversation();
+                let place = conversation.entries().iter().position(|entry| **entry == *target);
+                let edited = place.and_then(|place| conversation.messages().get(place));
+                let Some(edited) = edited.filter(|message| is_editable(message)) else {
+                    return Err(format!("the conversation has no message {target} that can be edited"));
+                };
+                if let Some(content) = &replacement {
+                    bowline_session::with_content(edited, content)
+                        .map_err(|error| format!("it is no content for {target}: {error}"))?;
+                }
+                // Old readers expect a text only where a client can write one.
+                let is_of_user = matches!(**edited, Message::User(_) | Message::Custom(_));
+                let replacement = replacement.map(|content| match content {
+                    Value::String(text) if !is_of_user => json!([{ "type": "text", "text": text }]),
+                    content => content,
+                });
+                EntryBody::ContextEdit { target: EntryId::from(target), replacement }
+            }
+            EntryDraft::Compaction { summary, first_kept, details, usage } => {
+                if let Some(entry) = &first_kept
+                    && !self.transcript.file().has_entry(entry)
+                {
+                    return Err(format!("there is no entry {entry} to keep"));
+                }
+                let conversation = self.transcript.conversation();
+                let tokens_before = reported_tokens(conversation.fresh())
+                    .unwrap_or_else(|| estimated_tokens(conversation.messages()));
+                EntryBody::Compaction {
+                    summary,
+                    first_kept: first_kept.map(EntryId::from),
+                    tokens_before,
+                    details,
+                    usage,
+                    from_hook: true,
+                }
+            }
+        })
+    }
 }
 
-fn entry_body(draft: EntryDraft) -> EntryBody {
-    match draft {
-        EntryDraft::Custom { custom_type, data } => EntryBody::Custom { custom_type, data },
-        EntryDraft::Message(message) => EntryBody::CustomMessage {
-            custom_type: message.custom_type,
-            content: message.content,
-            display: message.display,
-            details: message.details,
-        },
-        EntryDraft::ContextEdit { target, replacement } => {
-            EntryBody::ContextEdit { target: EntryId::from(target), replacement }
-        }
-        EntryDraft::Compaction { summary, first_kept, details } => EntryBody::Compaction {
-            summary,
-            first_kept: first_kept.map(EntryId::from),
-            tokens_before: 0,
-            details,
-            usage: None,
-            from_hook: true,
-        },
-    }
+/// Tells whether a message has a content that can be replaced.
+fn is_editable(message: &Message) -> bool {
+    matches!(message, Message::User(_) | Message::Custom(_) | Message::Assistant(_) | Message::ToolResult(_))
 }

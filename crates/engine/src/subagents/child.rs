@@ -281,7 +281,7 @@ impl Driven {
                 return;
             }
             // Only a client's session ends the process.
-            Output::Reply(_) | Output::Quit => return,
+            Output::Reply(_) | Output::Quit { .. } => return,
         };
         match event {
             // Of its own subagents. Whoever is above knows them by their ids.

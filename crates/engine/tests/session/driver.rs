@@ -132,7 +132,7 @@ impl Driver {
             match &output {
                 Output::Event(event) => self.dialect.event(SessionTag::FIRST, event, &mut records),
                 Output::Reply(reply) => self.dialect.reply(SessionTag::FIRST, reply, &mut records),
-                Output::Quit => {}
+                Output::Quit { .. } => {}
             }
             for record in records {
                 let value = self.written(record);

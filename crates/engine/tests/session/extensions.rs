@@ -10,6 +10,7 @@ use bowline_core::command::{Command, Draft, Queue};
 use bowline_core::hook::*;
 use bowline_core::message::{Content, Message};
 use bowline_core::policy::Questions;
+use bowline_core::prompt::PromptChanges;
 use bowline_core::reply::{Answer, CancelledChange, Disposition};
 use bowline_core::slash_command::{CommandKind, Packaging, Scope, SlashCommand, SourceInfo};
 use bowline_core::ui::{Dialog, DialogAnswer, DialogKind, Display};
@@ -199,9 +200,11 @@ async fn result_that_a_hook_does_not_have_is_a_failure() {
 async fn messages_and_system_prompt_are_added_to_a_prompt() {
     let additions = StartAdditions {
         message: Some(custom("remember this")),
-        system_prompt: Some("Be someone else.".to_owned()),
-        sections: vec![("extra".to_owned(), "More.".to_owned())],
-        ..StartAdditions::default()
+        changes: Box::new(PromptChanges {
+            forced: Some("Be someone else.".to_owned()),
+            sections: vec![("extra".to_owned(), Some("More.".to_owned()))],
+            ..PromptChanges::default()
+        }),
     };
     let start = Ok(HookResult::Start(additions));
     let extension = TestExtension::returning("ext", HookKind::BeforeAgentStart, start);
@@ -635,6 +638,7 @@ async fn offered_tools_can_be_called_replaced_and_switched_off() {
         snippet: Some("ships it".to_owned()),
         guidelines: vec!["Deploy on Fridays.".to_owned()],
         is_active: true,
+        source_info: None,
     };
     let link = extension.link();
     link.send(ExtensionInput::Tools { extension: "ext".into(), tools: vec![tool] }).await;

@@ -200,6 +200,7 @@ async fn host_that_was_detached_reaches_nobody() {
         snippet: None,
         guidelines: Vec::new(),
         is_active: true,
+        source_info: None,
     };
     let offer = || ExtensionInput::Tools { extension: "ext".into(), tools: vec![tool()] };
     old.send(offer()).await;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use bowline_core::command::Queue;
-use bowline_core::event::CompactionReason;
+use bowline_core::event::{CompactionReason, FileOperations};
 use bowline_core::hook::{
     Boundary, CompactionPreparation, EntryDraft, HookEvent, HookKind, HookResult, InputSource, SessionReason,
     StartAdditions, Subscription, TurnOutcome,
@@ -434,8 +434,7 @@ async fn session_end_and_compaction_are_told_and_change_nothing() {
         turn_prefix: Vec::new(),
         tokens_before: 0,
         previous_summary: None,
-        read_files: Vec::new(),
-        modified_files: Vec::new(),
+        files: FileOperations::default(),
         reserve_tokens: 0,
         keep_recent_tokens: 0,
         instructions: Some("keep the plan".to_owned()),

@@ -254,7 +254,13 @@ impl Seat {
         }
         let mut offered: Vec<OfferedTool> = tools
             .into_iter()
-            .map(|tool| OfferedTool { tool, snippet: None, guidelines: Vec::new(), is_active: true })
+            .map(|tool| OfferedTool {
+                tool,
+                snippet: None,
+                guidelines: Vec::new(),
+                is_active: true,
+                source_info: None,
+            })
             .collect();
         if let Some(first) = offered.first_mut() {
             first.guidelines =

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::process::component_keys::ComponentKey;
 use crate::process::delta_lines::DeltaLines;
 use crate::process::pausable_clock::PausableClock;
 use crate::process::pipe::Pipe;
@@ -34,8 +35,8 @@ pub(crate) struct Connection {
     pub requests: Mutex<HashMap<String, CancellationToken>>,
     /// Whether dialogs have their default at once.
     refuses_dialogs: AtomicBool,
-    /// The components that are shown, by their keys: the request of each, and what is cancelled when the user closes it.
-    components: Mutex<HashMap<String, (String, CancellationToken)>>,
+    /// The components that are shown, by the keys that the extension gave them.
+    components: Mutex<HashMap<String, Shown>>,
     /// The keys of components that nobody took away from the client.
     left_components: Mutex<Vec<String>>,
 }
@@ -98,10 +99,21 @@ impl CancelReason {
     }
 }
 
+/// What is known of a component that is shown.
+struct Shown {
+    /// The request that it is shown for.
+    request: String,
+    /// The key that clients know it by.
+    client_key: Arc<str>,
+    /// Cancelled when the user closes it.
+    closed: CancellationToken,
+}
+
 /// A component that is shown, until this is dropped.
 pub(crate) struct Component {
     connection: Arc<Connection>,
-    key: String,
+    own_key: String,
+    client_key: ComponentKey,
     closed: CancellationToken,
     is_taken_away: bool,
 }
@@ -112,6 +124,11 @@ impl Component {
         self.is_taken_away = true;
     }
 
+    /// Returns the key that clients know it by.
+    pub fn client_key(&self) -> &Arc<str> {
+        self.client_key.text()
+    }
+
     /// Waits until the user closes it.
     pub async fn closed(&self) {
         self.closed.cancelled().await;
@@ -120,9 +137,9 @@ impl Component {
 
 impl Drop for Component {
     fn drop(&mut self) {
-        lock(&self.connection.components).remove(&self.key);
+        lock(&self.connection.components).remove(&self.own_key);
         if !self.is_taken_away {
-            lock(&self.connection.left_components).push(std::mem::take(&mut self.key));
+            lock(&self.connection.left_components).push(self.client_key.text().to_string());
         }
     }
 }
@@ -153,6 +170,19 @@ impl Connection {
     /// Sends a record that the extension must get.
     pub fn send(&self, record: &ToExtension<'_>) {
         let sent = self.pipe.outgoing.push_line(|bytes| self.write(bytes, record));
+        self.pipe.check(sent);
+    }
+
+    /// Sends a record, or another one if the line would be longer than so many bytes.
+    pub fn send_within(&self, limit: usize, record: &ToExtension<'_>, otherwise: &ToExtension<'_>) {
+        let sent = self.pipe.outgoing.push_line(|bytes| {
+            let start = bytes.len();
+            self.write(bytes, record);
+            if bytes.len() - start > limit {
+                bytes.truncate(start);
+                self.write(bytes, otherwise);
+            }
+        });
         self.pipe.check(sent);
     }
 
@@ -209,36 +239,48 @@ impl Connection {
         !self.refuses_dialogs.load(Ordering::Relaxed)
     }
 
-    /// Notes that a component is shown for a request; `None` if one has this key already.
-    pub fn open_component(self: &Arc<Self>, key: &str, request: &str) -> Option<Component> {
+    /// Notes that a component is shown for a request; `None` if the extension shows one under this key already.
+    pub fn open_component(
+        self: &Arc<Self>,
+        own_key: &str,
+        client_key: ComponentKey,
+        request: &str,
+    ) -> Option<Component> {
         let mut components = lock(&self.components);
-        if components.contains_key(key) {
+        if components.contains_key(own_key) {
             return None;
         }
         let closed = CancellationToken::new();
-        components.insert(key.to_owned(), (request.to_owned(), closed.clone()));
-        Some(Component { connection: Arc::clone(self), key: key.to_owned(), closed, is_taken_away: false })
+        let shown = Shown {
+            request: request.to_owned(),
+            client_key: Arc::clone(client_key.text()),
+            closed: closed.clone(),
+        };
+        components.insert(own_key.to_owned(), shown);
+        let (connection, own_key) = (Arc::clone(self), own_key.to_owned());
+        Some(Component { connection, own_key, client_key, closed, is_taken_away: false })
     }
 
     /// Takes the keys of components that nobody took away from the client, because the process has ended.
     pub fn take_left_components(&self) -> Vec<String> {
         let mut keys = std::mem::take(&mut *lock(&self.left_components));
         // Those whose requests are being dropped just now.
-        keys.extend(lock(&self.components).drain().map(|(key, _)| key));
+        keys.extend(lock(&self.components).drain().map(|(_, shown)| shown.client_key.to_string()));
         keys
     }
 
-    /// Tells whether a component is shown under a key.
-    pub fn shows_component(&self, key: &str) -> bool {
-        lock(&self.components).contains_key(key)
+    /// Returns the key that clients know a component by, if the extension shows one under this key.
+    pub fn component_key(&self, own_key: &str) -> Option<Arc<str>> {
+        lock(&self.components).get(own_key).map(|shown| Arc::clone(&shown.client_key))
     }
 
     /// Passes on what the user does with a component. Returns whether one is shown under this key.
     pub fn widget_input(&self, key: &str, input: &WidgetInput) -> bool {
-        let Some((request, closed)) = lock(&self.components).get(key).cloned() else { return false };
+        let components = lock(&self.components);
+        let Some(shown) = components.values().find(|shown| *shown.client_key == *key) else { return false };
         match input {
-            WidgetInput::Keys(data) => self.send(&ToExtension::Input { id: &request, data }),
-            WidgetInput::Close => closed.cancel(),
+            WidgetInput::Keys(data) => self.send(&ToExtension::Input { id: &shown.request, data }),
+            WidgetInput::Close => shown.closed.cancel(),
         }
         true
     }

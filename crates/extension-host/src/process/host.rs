@@ -20,6 +20,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::mcp::RegisteredServers;
+use crate::process::component_keys::ComponentKeys;
 use crate::process::connection::lock;
 use crate::process::discovery::{Found, NotLoaded, Program};
 use crate::process::extension::{Listing, ProcessExtension, describe};
@@ -108,6 +109,8 @@ pub(crate) struct Group {
     pi_host: Mutex<Option<Arc<Process>>>,
     /// The MCP servers that they have registered.
     pub servers: RegisteredServers,
+    /// The keys under which clients know their components.
+    pub component_keys: Arc<ComponentKeys>,
     /// What was found and is not run.
     not_loaded: Mutex<Vec<ExtensionInfo>>,
     /// What runs them.
@@ -390,7 +393,7 @@ async fn report_flags(plan: &Plan, group: &Group, link: &SessionLink) {
         let failed = ExtensionError { extension: "<runtime>".to_owned(), event: "load".to_owned(), error };
         link.send(ExtensionInput::Failed(failed)).await;
     }
-    if unknown.iter().any(|flag| flag.if_unknown == IfUnknown::Fatal) {
-        (plan.give_up)();
+    if plan.gives_up && unknown.iter().any(|flag| flag.if_unknown == IfUnknown::Fatal) {
+        link.send(ExtensionInput::GiveUp).await;
     }
 }

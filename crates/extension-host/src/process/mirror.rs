@@ -115,6 +115,8 @@ fn tool(known: &KnownTool) -> ToolInfo<'_> {
         parameters: &known.definition.parameters,
         source,
         extension,
+        source_info: known.source_info.as_ref().map(Into::into),
+        prompt_guidelines: &known.guidelines,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod argument_check;
 mod completion;
+mod component_keys;
 mod connection;
 mod delta_lines;
 mod discovery;
@@ -17,6 +18,7 @@ mod executable;
 mod extension;
 mod flood;
 mod host;
+mod lanes;
 mod manifest;
 mod mirror;
 mod notifications;

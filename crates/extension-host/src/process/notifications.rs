@@ -32,9 +32,15 @@ pub(crate) async fn carry_out(extension: &Arc<ProcessExtension>, displays: &mut 
         NotificationBody::SetStatus(params) => Display::Status { key: params.key, text: params.text },
         NotificationBody::SetWidget(params) => {
             let connection = extension.connection();
-            let takes_keys = connection.is_some_and(|connection| connection.shows_component(&params.key));
+            let component = connection.and_then(|connection| connection.component_key(&params.key));
+            let group = extension.group.upgrade();
+            if component.is_none() && group.is_some_and(|group| group.component_keys.has(&params.key)) {
+                let problem = format!("{:?} is the key of a component; choose another one", params.key);
+                return extension.fail("notify", problem).await;
+            }
+            let takes_keys = component.is_some();
             Display::Widget {
-                key: params.key,
+                key: component.map_or(params.key, |component| component.to_string()),
                 lines: params.lines,
                 placement: params.placement.map(|placement| match placement {
                     Placement::AboveEditor => WidgetPlacement::AboveEditor,

@@ -51,8 +51,8 @@ pub struct Plan {
     pub pi_host: PiHosting,
     /// Takes a line for the user: a problem that is not of the session.
     pub report: Box<dyn Fn(&str) + Send + Sync>,
-    /// Ends the process, which has a flag that no extension knows and that it must not run without.
-    pub give_up: Box<dyn Fn() + Send + Sync>,
+    /// Whether the process ends if it has a flag that no extension knows and that it must not run without.
+    pub gives_up: bool,
     /// Takes a line of an extension's log.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
     /// Takes every line that is exchanged with an extension, whose short name comes first.

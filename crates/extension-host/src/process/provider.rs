@@ -26,7 +26,10 @@ use crate::protocol::{
 const LIST_LIMIT: Duration = Duration::from_secs(30);
 
 /// How many pieces of an answer are passed on at once.
-const LARGEST_BATCH: usize = 256;
+const LARGEST_BATCH: usize = 4096;
+
+/// From this many pieces at once on, texts of a block are joined: clients, and an abort, would otherwise wait for each.
+const JOINED_FROM: usize = 32;
 
 /// Returns a provider for the session.
 pub(crate) fn new_provider(
@@ -150,9 +153,11 @@ impl Answer {
             let error = self.error(FailureKind::Incomplete, "exited while it was answering");
             return Some((Err(error), None));
         }
-        let mut events = Vec::with_capacity(items.len());
+        let joins = items.len() >= JOINED_FROM;
+        let mut events = Vec::with_capacity(if joins { JOINED_FROM } else { items.len() });
         for item in items {
             match self.take(item) {
+                Ok(event) if joins => push_joined(&mut events, event),
                 Ok(event) => events.push(event),
                 Err(failure) => {
                     self.failure = Some(failure);
@@ -184,6 +189,18 @@ impl Answer {
 
     fn error(&self, kind: FailureKind, what: &str) -> StreamError {
         StreamError::new(kind, format!("The extension of the provider \"{}\" {what}.", self.provider))
+    }
+}
+
+/// Adds an event, which becomes part of the one before it if both have text of the same block.
+fn push_joined(events: &mut Vec<StreamEvent>, event: StreamEvent) {
+    match (events.last_mut(), event) {
+        (Some(StreamEvent::Delta { index: last, text }), StreamEvent::Delta { index, text: further })
+            if *last == index =>
+        {
+            text.push_str(&further)
+        }
+        (_, event) => events.push(event),
     }
 }
 
@@ -239,4 +256,22 @@ fn error_of(failure: Failure) -> StreamError {
         _ => bowline_llm::failure_kind_of(&message),
     };
     StreamError { kind, status: None, message, retry_after: retry_after_ms.map(Duration::from_millis) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_one_block_in_a_row_are_joined() {
+        let delta = |index, text: &str| StreamEvent::Delta { index, text: text.to_owned() };
+        let mut events = Vec::new();
+        let start = StreamEvent::BlockStart { index: 1, kind: BlockKind::Text };
+        for event in
+            [delta(0, "a"), delta(0, "b"), start.clone(), delta(1, "c"), delta(0, "d"), delta(0, "e")]
+        {
+            push_joined(&mut events, event);
+        }
+        assert_eq!(events, [delta(0, "ab"), start, delta(1, "c"), delta(0, "de")]);
+    }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bowline_core::extension_info::ExtensionStatus;
-use bowline_core::json_length::length_of_json;
 use bowline_wire::{Line, Lines};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::task::JoinSet;
@@ -12,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 use crate::process::connection::{Connection, lock};
 use crate::process::displays::Displays;
 use crate::process::extension::flags_only;
-use crate::process::flood::Flood;
+use crate::process::flood::{Flood, too_many};
+use crate::process::lanes::{Arrival, Lanes};
 use crate::process::notifications;
 use crate::process::pipe::Pipe;
 use crate::process::plan::Direction;
@@ -32,6 +32,9 @@ const SHOWN_LINE: usize = 100;
 /// The most requests of an extension that are open at the same time.
 const MOST_REQUESTS: usize = 64;
 
+/// How many records that had to wait are taken before further ones are read.
+const TAKEN_AT_ONCE: usize = 64;
+
 /// How much is read at once.
 const BUFFER: usize = 64 * 1024;
 
@@ -43,6 +46,8 @@ pub(crate) struct Reader {
     registered: CancellationToken,
     flood: Flood,
     displays: Displays,
+    /// What extensions have sent too much of, if several share the process.
+    lanes: Lanes,
     invalid_lines: u32,
     /// What answers requests; it ends with the process.
     answers: JoinSet<()>,
@@ -56,6 +61,7 @@ impl Reader {
             registered,
             flood: Flood::default(),
             displays: Displays::default(),
+            lanes: Lanes::default(),
             invalid_lines: 0,
             answers: JoinSet::new(),
         }
@@ -73,6 +79,10 @@ impl Reader {
                     self.displays.flush(&self.process.link).await;
                     continue;
                 }
+                () = self.lanes.become_due() => {
+                    self.take_waiting().await;
+                    continue;
+                }
             };
             if !matches!(read, Ok(1..)) {
                 break;
@@ -85,7 +95,33 @@ impl Reader {
         if let Some(line) = lines.finish() {
             self.take_line(line).await;
         }
+        while let Some((member, record)) = self.lanes.next(true) {
+            self.take(&member, record).await;
+        }
         self.displays.flush(&self.process.link).await;
+    }
+
+    /// Takes records that had to wait, a few at a time: there may be new ones of other extensions.
+    async fn take_waiting(&mut self) {
+        for _ in 0..TAKEN_AT_ONCE {
+            let Some((member, record)) = self.lanes.next(false) else { return };
+            self.take(&member, record).await;
+        }
+    }
+
+    /// Takes a record in its turn.
+    async fn take_in_turn(&mut self, member: &Member, record: FromExtension, size: usize) {
+        if !self.process.is_shared() {
+            if record.is_unasked() {
+                self.slow_down().await;
+            }
+            return self.take(member, record).await;
+        }
+        match self.lanes.arrive(member, record, size) {
+            Arrival::Taken(record) => self.take(member, record).await,
+            Arrival::Held { problem: Some(problem) } => member.extension.fail("flood", problem).await,
+            Arrival::Held { problem: None } => {}
+        }
     }
 
     async fn take_line(&mut self, line: Line) {
@@ -102,7 +138,7 @@ impl Reader {
         match FromExtension::parse(&text) {
             Ok(Some(FromExtension::Registered(registered))) => self.register(registered).await,
             Ok(Some(record)) => match self.process.member(record.extension()) {
-                Some(member) => self.take(&member, record).await,
+                Some(member) => self.take_in_turn(&member, record, text.len()).await,
                 None => self.take_of_nobody(record).await,
             },
             // A later version may have it.
@@ -144,7 +180,6 @@ impl Reader {
                 connection.end_call(&id, error.map_or(Ok(result), Err));
             }
             FromExtension::Update(update) => {
-                self.slow_down().await;
                 connection.progress(&update.id, update.partial);
             }
             FromExtension::ChunkRecord(chunk) => connection.chunk(&chunk.id, chunk.event),
@@ -153,7 +188,6 @@ impl Reader {
                 self.answer(member, request).await;
             }
             FromExtension::Notify(notify) => {
-                self.slow_down().await;
                 notifications::carry_out(extension, &mut self.displays, notify).await;
             }
             FromExtension::Cancel(cancel) => {
@@ -173,20 +207,16 @@ impl Reader {
             FromExtension::Register(register)
                 if self.registered.is_cancelled() || self.process.is_shared() =>
             {
-                self.slow_down().await;
                 extension.register(register.parts, false).await;
                 send_flags(member).await;
             }
             FromExtension::Register(_) => {
-                self.slow_down().await;
                 extension.fail("register", "the first record must be registered").await;
             }
             FromExtension::Unregister(names) => {
-                self.slow_down().await;
                 extension.unregister(names).await;
             }
             FromExtension::ErrorRecord(error) => {
-                self.slow_down().await;
                 let place = place_of(&error);
                 if let Some(stack) = error.stack {
                     (extension.plan.log)(&format!("{}: {stack}", extension.id()));
@@ -194,7 +224,6 @@ impl Reader {
                 extension.fail(&place, error.message).await;
             }
             FromExtension::Log(log) => {
-                self.slow_down().await;
                 self.log(extension.id(), &log);
             }
         }
@@ -286,9 +315,7 @@ impl Reader {
     /// Counts a record that nobody asked for, and waits if there are too many.
     async fn slow_down(&mut self) {
         if self.flood.count() {
-            let most = crate::process::flood::MOST_PER_SECOND;
-            let error = format!("it sends more than {most} records a second and is slowed down");
-            self.process.fail("flood", error).await;
+            self.process.fail("flood", too_many()).await;
         }
         self.flood.wait().await;
     }
@@ -329,11 +356,7 @@ fn respond(connection: &Connection, id: &str, answer: &Result<serde_json::Value,
         Ok(result) => (Some(result), None),
         Err(message) => (None, Some(ErrorBody { message })),
     };
-    let size = result.map_or(0, length_of_json);
-    if size > LONGEST_LINE {
-        let message = format!("the answer is longer than {LONGEST_LINE} bytes; ask for less");
-        let error = Some(ErrorBody { message: &message });
-        return connection.send(&ToExtension::Response { id, result: None, error });
-    }
-    connection.send(&ToExtension::Response { id, result, error });
+    let message = format!("the answer is longer than {LONGEST_LINE} bytes; ask for less");
+    let too_long = ToExtension::Response { id, result: None, error: Some(ErrorBody { message: &message }) };
+    connection.send_within(LONGEST_LINE, &ToExtension::Response { id, result, error }, &too_long);
 }

@@ -92,6 +92,24 @@ impl FromExtension {
             Self::Log(record) => record.ext.as_deref(),
         }
     }
+
+    /// Tells whether nobody asked for the record, so that only its sender knows when there will be no more of them.
+    pub fn is_unasked(&self) -> bool {
+        match self {
+            Self::Update(_)
+            | Self::Notify(_)
+            | Self::Register(_)
+            | Self::Unregister(_)
+            | Self::ErrorRecord(_)
+            | Self::Log(_) => true,
+            Self::Registered(_)
+            | Self::Loading(_)
+            | Self::CallResult(_)
+            | Self::ChunkRecord(_)
+            | Self::Request(_)
+            | Self::Cancel(_) => false,
+        }
+    }
 }
 
 /// Returns the id of the call that a line answers, if that can be made out although the line is no valid record.

@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::prompt::PromptOptionsRecord;
 use super::step::StepRecord;
 
 /// The event of a hook. Its type is the name of the hook.
@@ -283,8 +284,15 @@ pub struct CompactionPreparationRecord<'event> {
 #[schemars(rename = "FileOperations")]
 #[serde(rename_all = "camelCase")]
 struct FileOperationsRecord<'event> {
-    read_files: &'event [String],
-    modified_files: &'event [String],
+    /// The files that were only read.
+    read_files: Vec<String>,
+    /// The files that were written or edited.
+    modified_files: Vec<String>,
+    read: &'event [String],
+    /// Written as a whole.
+    written: &'event [String],
+    /// Changed in places. What an earlier compaction noted as modified counts as edited.
+    edited: &'event [String],
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -307,22 +315,9 @@ pub struct TreePreparationRecord<'event> {
     user_wants_summary: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     custom_instructions: Option<&'event str>,
-}
-
-/// What the system prompt is made of.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "SystemPromptOptions")]
-#[serde(rename_all = "camelCase")]
-pub struct PromptOptionsRecord<'event> {
-    cwd: &'event Path,
-    selected_tools: &'event [String],
-    context_files: Vec<ContextFileRecord<'event>>,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ContextFile", description = "A file that the system prompt contains.")]
-struct ContextFileRecord<'event> {
-    path: &'event Path,
+    /// Whether the instructions take the place of the usual ones.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    replace_instructions: bool,
 }
 
 /// What is known of the conversation at the end of a turn. The request `session.context` returns the rest.
@@ -365,12 +360,21 @@ pub enum EntryDraftRecord<'event> {
     },
     ContextEdit {
         target_id: &'event str,
-        replacement: Option<&'event Value>,
+        replacement: Option<ReplacementRecord<'event>>,
     },
     Compaction {
         summary: &'event str,
         first_kept_entry_id: Option<&'event str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         details: Option<&'event Value>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        usage: Option<&'event Usage>,
     },
+}
+
+/// What the model sees instead of the content of an entry.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ContentReplacement")]
+pub struct ReplacementRecord<'event> {
+    content: &'event Value,
 }

@@ -10,11 +10,14 @@ use bowline_core::hook::{
     StartAdditions, SummaryDraft, ToolResultChange, TreeChange,
 };
 use bowline_core::message::{Arguments, Content, Message};
+use bowline_core::prompt::PromptChanges;
 use bowline_core::usage::Usage;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+use super::prompt::PromptChangesRecord;
 
 /// The most changes to a conversation in one result.
 const MOST_PATCHES: usize = 10_000;
@@ -85,6 +88,8 @@ struct TreeResult {
     summary: Option<BranchSummaryDraft>,
     /// Instructions for the summary.
     custom_instructions: Option<String>,
+    /// Whether the instructions take the place of the usual ones.
+    replace_instructions: Option<bool>,
     /// A label for the entry that the conversation continues from.
     label: Option<String>,
 }
@@ -124,21 +129,7 @@ struct BeforeAgentStartResult {
     /// Replaces the system prompt for this run.
     system_prompt: Option<String>,
     /// Changes parts of the system prompt for this run.
-    system_prompt_options: Option<PromptChanges>,
-}
-
-/// Changes to the system prompt of one run.
-#[derive(Deserialize, JsonSchema, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct PromptChanges {
-    /// Sections to append, by their names.
-    sections: Option<Map<String, Value>>,
-    /// Rules to append.
-    prompt_guidelines: Option<Vec<String>>,
-    /// Text to append.
-    append_system_prompt: Option<String>,
-    /// The tools of this run.
-    selected_tools: Option<Vec<String>>,
+    system_prompt_options: Option<PromptChangesRecord>,
 }
 
 /// A message that an extension adds to the conversation. The model reads it as a message of the user.
@@ -188,10 +179,24 @@ enum EntryDraftResult {
         display: bool,
         details: Option<Value>,
     },
-    /// Replaces what the model sees of an entry.
-    ContextEdit { target_id: String, replacement: Option<Value> },
+    /// Replaces what the model sees of an entry; `null` hides it from the model.
+    ContextEdit { target_id: String, replacement: Option<ReplacementResult> },
     /// A summary of everything before an entry.
-    Compaction { summary: String, first_kept_entry_id: Option<String>, details: Option<Value> },
+    Compaction {
+        summary: String,
+        /// The first entry that the model still sees; `null` for none.
+        first_kept_entry_id: Option<String>,
+        details: Option<Value>,
+        usage: Option<Usage>,
+    },
+}
+
+/// What the model sees instead of the content of an entry.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ContentReplacement")]
+struct ReplacementResult {
+    /// A text, or the blocks of a message of the same role.
+    content: Value,
 }
 
 /// A message of the same role that takes the place of the one at its end.
@@ -206,6 +211,9 @@ struct MessageEndResult {
 #[schemars(description = "The conversation to send instead; nothing of it is stored.")]
 struct ContextResult {
     messages: Option<Vec<Message>>,
+    /// The system prompt to send instead; only of `context_with_system`.
+    #[serde(rename = "systemPrompt")]
+    system_prompt: Option<String>,
     /// Changes to the conversation, one after the other, instead of all of it.
     patch: Option<Vec<Patch>>,
 }
@@ -347,6 +355,7 @@ pub fn parse(event: &HookEvent, value: Value) -> Result<HookResult, String> {
                 HookResult::Tree(TreeChange {
                     summary: result.summary.map(Into::into),
                     instructions: result.custom_instructions,
+                    replaces_instructions: result.replace_instructions,
                     label: result.label,
                 })
             })
@@ -419,12 +428,16 @@ impl ContextResult {
         else {
             return Ok(HookResult::None);
         };
-        match (self.messages, self.patch) {
-            (Some(_), Some(_)) => Err("a result has either messages or a patch".to_owned()),
-            (Some(messages), None) => Ok(HookResult::Messages(messages.into_iter().map(Arc::new).collect())),
-            (None, Some(patches)) => patched(before.clone(), patches).map(HookResult::Messages),
-            (None, None) => Ok(HookResult::None),
-        }
+        let messages = match (self.messages, self.patch) {
+            (Some(_), Some(_)) => return Err("a result has either messages or a patch".to_owned()),
+            (Some(messages), None) => HookResult::Messages(messages.into_iter().map(Arc::new).collect()),
+            (None, Some(patches)) => patched(before.clone(), patches).map(HookResult::Messages)?,
+            (None, None) => HookResult::None,
+        };
+        Ok(match self.system_prompt {
+            Some(prompt) => HookResult::All(vec![HookResult::SystemPrompt(prompt), messages]),
+            None => messages,
+        })
     }
 }
 
@@ -478,26 +491,10 @@ impl TryFrom<BeforeAgentStartResult> for StartAdditions {
 
     fn try_from(result: BeforeAgentStartResult) -> Result<Self, String> {
         let options = result.system_prompt_options.unwrap_or_default();
-        let mut sections = Vec::new();
-        for (name, section) in options.sections.unwrap_or_default() {
-            match section {
-                Value::String(text) => sections.push((name, text)),
-                Value::Null => {}
-                _ => {
-                    return Err(format!(
-                        "invalid result of before_agent_start: the section {name} is no text"
-                    ));
-                }
-            }
-        }
-        Ok(Self {
-            message: result.message.map(Into::into),
-            system_prompt: result.system_prompt,
-            sections,
-            guidelines: options.prompt_guidelines.unwrap_or_default(),
-            append: options.append_system_prompt,
-            selected_tools: options.selected_tools,
-        })
+        let changes = PromptChanges::try_from(options)
+            .map_err(|error| format!("invalid result of before_agent_start: {error}"))?;
+        let changes = Box::new(PromptChanges { forced: result.system_prompt, ..changes });
+        Ok(Self { message: result.message.map(Into::into), changes })
     }
 }
 
@@ -509,10 +506,11 @@ impl From<EntryDraftResult> for EntryDraft {
                 Self::Message(CustomMessageResult { custom_type, content, display, details }.into())
             }
             EntryDraftResult::ContextEdit { target_id, replacement } => {
+                let replacement = replacement.map(|replacement| replacement.content);
                 Self::ContextEdit { target: target_id, replacement }
             }
-            EntryDraftResult::Compaction { summary, first_kept_entry_id, details } => {
-                Self::Compaction { summary, first_kept: first_kept_entry_id, details }
+            EntryDraftResult::Compaction { summary, first_kept_entry_id, details, usage } => {
+                Self::Compaction { summary, first_kept: first_kept_entry_id, details, usage }
             }
         }
     }

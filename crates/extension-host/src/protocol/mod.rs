@@ -7,6 +7,7 @@ mod from_extension;
 mod hook_event;
 mod hook_result;
 mod notification;
+mod prompt;
 mod registration;
 mod request;
 mod schema;
@@ -21,6 +22,7 @@ pub use from_extension::{
 pub use hook_event::HookEventRecord;
 pub use hook_result::parse as parse_result;
 pub use notification::{DeliverAs, NotificationBody, NotifyType, OpenUrlParams, Placement, QueueName};
+pub use prompt::{PromptChangesRecord, PromptOptionsRecord, PromptPartsBody};
 pub use registration::{
     CommandRegistration, ExecutionMode, FlagRegistration, FlagType, HookRegistration, LoginRegistration,
     McpServerRegistration, ModelRegistration, ProviderRegistration, Registration, ToolRegistration, Want,
@@ -30,7 +32,7 @@ pub use request::{
     EditorParams, EntriesParams, ExecParams, ExecResult, ExecuteToolParams, ExecutedTool, ForkParams,
     ForkPlace, InputParams, ListModelsParams, ModelAuth, ModelAuthParams, ModelAuthStatus, ModelParams,
     NamedModel, NavigateParams, NewSessionParams, RequestBody, SelectParams, SessionEntries,
-    StoreCredentialParams, SwitchParams, Switched, SystemPromptBody,
+    StoreCredentialParams, SwitchParams, Switched, SystemPromptBody, SystemPromptParams,
 };
 pub use schema::schema;
 pub use step::Chunk;

@@ -11,6 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::prompt::{PromptChangesRecord, PromptPartsBody};
 use super::registration::ModelRegistration;
 
 /// Describes a method: its name, what it does, its parameters and its result.
@@ -100,7 +101,9 @@ requests! {
     "Returns the slash commands of the session: those of extensions, templates and skills."
     "session.commands" => Commands(NoParams) -> Vec<CommandBody>,
     "Returns the system prompt."
-    "session.systemPrompt" => SystemPrompt(NoParams) -> SystemPromptBody,
+    "session.systemPrompt" => SystemPrompt(SystemPromptParams) -> SystemPromptBody,
+    "Returns what the system prompt is made of."
+    "session.systemPromptOptions" => SystemPromptOptions(NoParams) -> PromptPartsBody<'static>,
     "Returns the system prompt and the conversation."
     "session.context" => Context(NoParams) -> ContextBody,
     "Compacts the conversation."
@@ -349,6 +352,9 @@ pub struct NavigateParams {
     #[serde(default)]
     pub summarize: bool,
     pub custom_instructions: Option<String>,
+    /// Whether the instructions take the place of the usual ones.
+    #[serde(default)]
+    pub replace_instructions: bool,
 }
 
 /// Whether an extension cancelled it.
@@ -384,6 +390,15 @@ pub struct CommandBody {
     #[schemars(extend("enum" = ["builtin", "extension", "prompt", "skill"]))]
     pub source: &'static str,
     pub source_info: Value,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(description = "The parameters of `session.systemPrompt`.")]
+pub struct SystemPromptParams {
+    /// Changes as a handler of `before_agent_start` returns them, one after the other. The prompt is returned as it would be
+    /// with them. Absent for the prompt as it is.
+    #[serde(default)]
+    pub changes: Vec<PromptChangesRecord>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

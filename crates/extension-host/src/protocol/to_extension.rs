@@ -290,6 +290,12 @@ pub struct ToolInfo<'record> {
     /// The extension that offers it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension: Option<&'record str>,
+    /// Where the extension was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_info: Option<SourceInfoRecord<'record>>,
+    /// Rules about its use for the system prompt.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub prompt_guidelines: &'record [String],
 }
 
 /// A slash command.

@@ -6,6 +6,7 @@ use bowline_core::slash_command::{CommandKind, Scope};
 
 use super::*;
 use crate::options::Wanted;
+use crate::skills;
 
 /// A home directory with the user's folder `home/.bowline` and the project `home/work`.
 struct Home {
@@ -146,7 +147,7 @@ fn nothing_of_a_project_is_used_without_trust_and_the_user_is_told_once() {
     assert_eq!(home.expand(&resources, "/tpl"), Some("user's".to_owned()));
     let files = resources.instruction_files(&home.path("work"));
     assert_eq!(files.replacement.as_deref(), Some("user's system"));
-    assert_eq!(resources.skills_section(&home.path("work")), "");
+    assert_eq!(skills::section(&resources.skills(&home.path("work"))), "");
     let messages = home.messages();
     assert_eq!(messages.len(), 1, "{messages:?}");
     assert!(
@@ -286,7 +287,7 @@ fn settings_exclude_and_names_select() {
     let silent = home.with(ResourceOptions { without_skill_commands: true, ..options });
     assert_eq!(home.names(&silent), [""; 0]);
     assert_eq!(home.expand(&silent, "/skill:b"), None);
-    assert!(silent.skills_section(&home.path("work")).contains("<name>b</name>"));
+    assert!(skills::section(&silent.skills(&home.path("work"))).contains("<name>b</name>"));
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Session {
         let offered = tools.into_iter().map(|tool| {
             let is_active = !tool.is_hidden;
             let tool: Arc<dyn Tool> = Arc::new(ClientTool::new(tool, link.clone()));
-            OfferedTool { tool, snippet: None, guidelines: Vec::new(), is_active }
+            OfferedTool { tool, snippet: None, guidelines: Vec::new(), is_active, source_info: None }
         });
         self.instructions.offer_tools(&ToolSource::Client, offered.collect());
         Ok(Answer::HostTools(names))

@@ -1,6 +1,6 @@
 //! Going on from another entry of the same session.
 
-use bowline_core::command::Origin;
+use bowline_core::command::{Origin, SummaryInstructions};
 use bowline_core::event::EntryName;
 use bowline_core::hook::HookEvent;
 use bowline_core::reply::{Answer, Navigated, Refusal, RefusalCode};
@@ -24,7 +24,7 @@ impl Session {
         origin: Origin,
         entry: &str,
         summarize: bool,
-        instructions: Option<String>,
+        instructions: Option<SummaryInstructions>,
     ) {
         if instructions.is_some() && !summarize {
             let text = "Instructions are for a summary; set summarize to true";
@@ -42,7 +42,7 @@ impl Session {
         &mut self,
         navigation: Navigation,
         summarize: bool,
-        instructions: Option<String>,
+        instructions: Option<SummaryInstructions>,
         then: Continuation,
     ) {
         if !summarize || navigation.abandoned.is_empty() {

@@ -213,6 +213,7 @@ impl ProcessExtension {
             snippet: tool.prompt_snippet.clone(),
             guidelines: tool.prompt_guidelines.clone(),
             is_active: tool.default_active,
+            source_info: Some(self.found.source.clone()),
         });
         tools.collect()
     }

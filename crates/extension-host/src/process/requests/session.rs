@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use bowline_core::command::Command;
+use bowline_core::command::{Command, SummaryInstructions};
 use bowline_core::policy::ForkPoint;
+use bowline_core::prompt::PromptChanges;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
-use bowline_engine::{Extension as _, ExtensionInput, FoundTool, SessionContext};
+use bowline_engine::{Extension as _, ExtensionInput, FoundTool, SessionContext, render_prompt};
 use bowline_tools::{Outcome, Progress};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -16,8 +17,9 @@ use crate::process::connection::lock;
 use crate::process::mirror::kind_name;
 use crate::protocol::{
     CommandBody, CompactParams, Compacted, ContextBody, EntriesParams, ExecuteToolParams, ExecutedTool,
-    ForkParams, ForkPlace, NavigateParams, NewSessionParams, SessionEntries, SourceInfoRecord, SwitchParams,
-    Switched, SystemPromptBody, ToExtension, ToolProgress,
+    ForkParams, ForkPlace, NavigateParams, NewSessionParams, PromptPartsBody, SessionEntries,
+    SourceInfoRecord, SwitchParams, Switched, SystemPromptBody, SystemPromptParams, ToExtension,
+    ToolProgress,
 };
 
 /// How often the output of a running tool is passed on.
@@ -40,8 +42,10 @@ pub(super) async fn switch(asked: &Asked<'_>, params: SwitchParams) -> Result<Va
 }
 
 pub(super) async fn navigate(asked: &Asked<'_>, params: NavigateParams) -> Result<Value, String> {
-    let NavigateParams { target_id, summarize, custom_instructions } = params;
-    let command = Command::NavigateTree { entry: target_id, summarize, instructions: custom_instructions };
+    let NavigateParams { target_id, summarize, custom_instructions, replace_instructions } = params;
+    let instructions =
+        custom_instructions.map(|text| SummaryInstructions { text, replaces_usual: replace_instructions });
+    let command = Command::NavigateTree { entry: target_id, summarize, instructions };
     change(asked, command).await
 }
 
@@ -97,8 +101,20 @@ pub(super) async fn commands(asked: &Asked<'_>) -> Result<Value, String> {
     json(&listed.collect::<Vec<_>>())
 }
 
-pub(super) async fn system_prompt(asked: &Asked<'_>) -> Result<Value, String> {
-    json(&SystemPromptBody { system_prompt: known(asked).await?.system_prompt.to_string() })
+pub(super) async fn system_prompt(asked: &Asked<'_>, params: SystemPromptParams) -> Result<Value, String> {
+    let context = known(asked).await?;
+    if params.changes.is_empty() {
+        return json(&SystemPromptBody { system_prompt: context.system_prompt.to_string() });
+    }
+    let mut changes = PromptChanges::default();
+    for further in params.changes {
+        changes.then(further.try_into()?);
+    }
+    json(&SystemPromptBody { system_prompt: render_prompt(&context.parts, &changes) })
+}
+
+pub(super) async fn system_prompt_options(asked: &Asked<'_>) -> Result<Value, String> {
+    json(&PromptPartsBody::of(&known(asked).await?.parts))
 }
 
 /// Returns the system prompt and the conversation.

@@ -6,7 +6,7 @@ use bowline_core::ui::{Dialog, DialogAnswer, DialogKind, Display};
 use bowline_engine::ExtensionInput;
 use serde_json::Value;
 
-use super::Asked;
+use super::{Asked, NO_SESSION};
 use crate::protocol::{ConfirmParams, CustomParams, EditorParams, InputParams, SelectParams};
 
 pub(super) async fn select(asked: &Asked<'_>, params: SelectParams) -> Result<Value, String> {
@@ -40,9 +40,12 @@ pub(super) async fn custom(asked: &Asked<'_>, params: CustomParams) -> Result<Va
         return Ok(Value::Null);
     }
     let CustomParams { key, lines } = params;
+    let group = extension.group.upgrade().ok_or(NO_SESSION)?;
+    let client_key = group.component_keys.take(extension.id(), &key);
     let component = connection
-        .open_component(&key, asked.id)
+        .open_component(&key, client_key, asked.id)
         .ok_or_else(|| format!("a component is shown under the key {key:?} already"))?;
+    let key = component.client_key().to_string();
     let _pause = connection.clock.pause();
     let show = |lines: Option<Vec<String>>| {
         let takes_keys = lines.is_some();
@@ -54,8 +57,8 @@ pub(super) async fn custom(asked: &Asked<'_>, params: CustomParams) -> Result<Va
         () = component.closed() => {}
         () = cancel.cancelled() => {}
     }
-    component.forget();
     show(None).await;
+    component.forget();
     Ok(Value::Null)
 }
 

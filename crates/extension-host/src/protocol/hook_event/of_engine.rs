@@ -1,17 +1,17 @@
 //! The records of events: what each hook of the engine is on the wire.
 
 use bowline_core::command::Queue;
-use bowline_core::event::CompactionReason;
+use bowline_core::event::{CompactionReason, FileOperations};
 use bowline_core::hook::{
     Boundary, CompactionPreparation, DiscoverReason, EntryDraft, ForkPosition, HookEvent, InputSource,
-    ModelSource, PromptOptions, TreePreparation,
+    ModelSource, TreePreparation,
 };
 use bowline_core::ui::NotifyLevel;
 use serde_json::value::RawValue;
 
 use super::{
-    BoundaryContextRecord, CompactionPreparationRecord, CompactionSettingsRecord, ContextFileRecord,
-    EntryDraftRecord, FileOperationsRecord, HookEventRecord, PromptOptionsRecord, ReportRecord,
+    BoundaryContextRecord, CompactionPreparationRecord, CompactionSettingsRecord, EntryDraftRecord,
+    FileOperationsRecord, HookEventRecord, PromptOptionsRecord, ReplacementRecord, ReportRecord,
     TreePreparationRecord,
 };
 
@@ -89,12 +89,12 @@ impl<'event> HookEventRecord<'event> {
                     Queue::FollowUp => "followUp",
                 }),
             },
-            HookEvent::BeforeAgentStart { prompt, images, system_prompt, options } => {
+            HookEvent::BeforeAgentStart { prompt, images, system_prompt, parts, changes } => {
                 Self::BeforeAgentStart {
                     prompt,
                     images,
                     system_prompt,
-                    system_prompt_options: PromptOptionsRecord::of(options),
+                    system_prompt_options: PromptOptionsRecord::of(parts, changes),
                 }
             }
             HookEvent::AgentStart => Self::AgentStart,
@@ -211,10 +211,7 @@ impl<'event> CompactionPreparationRecord<'event> {
             is_split_turn: !preparation.turn_prefix.is_empty(),
             tokens_before: preparation.tokens_before,
             previous_summary: preparation.previous_summary.as_deref(),
-            file_ops: FileOperationsRecord {
-                read_files: &preparation.read_files,
-                modified_files: &preparation.modified_files,
-            },
+            file_ops: FileOperationsRecord::of(&preparation.files),
             settings: CompactionSettingsRecord {
                 reserve_tokens: preparation.reserve_tokens,
                 keep_recent_tokens: preparation.keep_recent_tokens,
@@ -230,18 +227,20 @@ impl<'event> TreePreparationRecord<'event> {
             old_leaf_id: preparation.old_leaf.as_deref(),
             messages_to_summarize: &preparation.abandoned,
             user_wants_summary: preparation.wants_summary,
-            custom_instructions: preparation.instructions.as_deref(),
+            custom_instructions: preparation.instructions.as_ref().map(|instructions| &*instructions.text),
+            replace_instructions: preparation
+                .instructions
+                .as_ref()
+                .is_some_and(|instructions| instructions.replaces_usual),
         }
     }
 }
 
-impl<'event> PromptOptionsRecord<'event> {
-    fn of(options: &'event PromptOptions) -> Self {
-        Self {
-            cwd: &options.directory,
-            selected_tools: &options.selected_tools,
-            context_files: options.context_files.iter().map(|path| ContextFileRecord { path }).collect(),
-        }
+impl<'event> FileOperationsRecord<'event> {
+    fn of(operations: &'event FileOperations) -> Self {
+        let FileOperations { read, written, edited } = operations;
+        let touched = operations.touched();
+        Self { read_files: touched.read, modified_files: touched.modified, read, written, edited }
     }
 }
 
@@ -257,12 +256,14 @@ fn drafts(boundary: &Boundary) -> Vec<EntryDraftRecord<'_>> {
             details: message.details.as_ref(),
         },
         EntryDraft::ContextEdit { target, replacement } => {
-            EntryDraftRecord::ContextEdit { target_id: target, replacement: replacement.as_ref() }
+            let replacement = replacement.as_ref().map(|content| ReplacementRecord { content });
+            EntryDraftRecord::ContextEdit { target_id: target, replacement }
         }
-        EntryDraft::Compaction { summary, first_kept, details } => EntryDraftRecord::Compaction {
+        EntryDraft::Compaction { summary, first_kept, details, usage } => EntryDraftRecord::Compaction {
             summary,
             first_kept_entry_id: first_kept.as_deref(),
             details: details.as_ref(),
+            usage: usage.as_ref(),
         },
     });
     drafts.collect()
