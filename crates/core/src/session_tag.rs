@@ -18,4 +18,6 @@ pub struct SessionRequest {
     pub working_directory: PathBuf,
     /// The file of an existing session; without one a new session is created.
     pub file: Option<PathBuf>,
+    /// Whether a new session is on disk at once, so that it can be opened again although nothing was said in it.
+    pub keep: bool,
 }

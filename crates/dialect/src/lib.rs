@@ -22,6 +22,7 @@
 //! Only opi reorders records. The others encode each event when it occurs; a record that combines several events, such
 //! as the end of a run or the tool results of a turn, is written with the last of them.
 
+mod acp;
 mod answer_table;
 mod approval_text;
 mod command_table;
@@ -44,6 +45,7 @@ mod protocol;
 mod protocol_info;
 mod sandbox;
 mod schema;
+mod shown_patch;
 mod single_session;
 mod snapshot;
 
@@ -81,6 +83,12 @@ pub trait Dialect: Send {
 
     /// Encodes the reply to a command for a session.
     fn reply(&mut self, session: SessionTag, reply: &Reply, records: &mut Vec<Record>);
+
+    /// Returns what is to be carried out next, in dialects in which one line of the client takes several commands. It is
+    /// asked for after each line, event and reply.
+    fn follow_up(&mut self) -> Option<Incoming> {
+        None
+    }
 }
 
 /// A line of the client that is not answered by the dialect itself.
@@ -135,6 +143,8 @@ impl Entry {
 pub struct Options {
     /// Whether clients of omp are sent the titles that extensions set.
     pub window_titles: bool,
+    /// Whether the user has chosen when to be asked about tool calls.
+    pub has_chosen_approvals: bool,
 }
 
 /// How a dialect's clients expect the process to start.
@@ -254,6 +264,13 @@ pub const DIALECTS: &[Entry] = &[
         start: START,
         protocol: &operator::FLAT_PROTOCOL,
         make: |_| Box::new(operator::Operator::new(operator::Form::Code)),
+    },
+    Entry {
+        name: acp::PROTOCOL.dialect,
+        about: "editors and other clients of the Agent Client Protocol (bowline acp)",
+        start: START,
+        protocol: &acp::PROTOCOL,
+        make: |options| Box::new(acp::Acp::new(options)),
     },
 ];
 

@@ -203,7 +203,13 @@ impl Agent {
         }
         match request.file {
             Some(path) => self.open_file(&path, &request.working_directory),
-            None => self.create(request.working_directory, None),
+            None => {
+                let mut opened = self.create(request.working_directory, None)?;
+                if request.keep {
+                    opened.file.persist_now().map_err(session_unavailable)?;
+                }
+                Ok(opened)
+            }
         }
     }
 
