@@ -46,7 +46,6 @@ pub(super) enum SetBy {
 /// A step of opening a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpeningStep {
-    Copied,
     Models,
     State,
     Entries,

@@ -10,6 +10,7 @@ mod events;
 mod expected;
 mod history;
 mod iso_time;
+mod mcp_servers;
 mod methods;
 mod opening;
 mod options;

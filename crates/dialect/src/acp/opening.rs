@@ -7,13 +7,14 @@ use bowline_core::ask::ApprovalForm;
 use bowline_core::command::{Command, Origin, SessionQuery};
 use bowline_core::reply::{Answer, Refusal, SessionSummary};
 use bowline_core::sandbox::AskMode;
-use bowline_core::session_tag::SessionRequest;
+use bowline_core::session_tag::{SessionRequest, SessionSource};
 use bowline_wire::Record;
+use serde_json::{Map, Value};
 
 use super::errors::{Failure, INVALID_PARAMS};
 use super::expected::{Expected, OpeningStep};
 use super::results::{OpenedResult, ResumedResult};
-use super::{Acp, HOME, history, options, records, requests};
+use super::{Acp, HOME, history, mcp_servers, options, records, requests};
 use crate::Incoming;
 use crate::fields::Fields;
 
@@ -24,6 +25,8 @@ pub(super) struct Wanted {
     pub folder: PathBuf,
     /// The id of a session of before.
     pub id: String,
+    /// The MCP servers that it is to use.
+    pub servers: Map<String, Value>,
 }
 
 /// What a session is opened for.
@@ -51,10 +54,15 @@ impl Acp {
     }
 
     fn open_at(&mut self, client: Origin, wanted: Wanted, file: Option<PathBuf>) {
-        let Wanted { purpose, folder, .. } = wanted;
+        let Wanted { purpose, folder, servers, .. } = wanted;
         let session = self.seats.add(folder.clone(), Opening { client, purpose });
         let origin = self.expectations.add(Expected::Opened);
-        let request = SessionRequest { working_directory: folder, file, keep: true };
+        let source = match file {
+            None => SessionSource::New { is_kept: true },
+            Some(file) if purpose == Purpose::Fork => SessionSource::CopyOf(file),
+            Some(file) => SessionSource::File(file),
+        };
+        let request = SessionRequest { working_directory: folder, source, servers };
         self.upcoming.push_back(Incoming::Open { session, origin, request });
     }
 
@@ -72,7 +80,8 @@ impl Acp {
             return self.show_again(tag, Opening { client: origin.clone(), purpose }, &folder, records);
         }
         let query = SessionQuery { everywhere: true, search: Some(id.clone()), ..SessionQuery::default() };
-        let wanted = Box::new(Wanted { purpose, folder, id });
+        let servers = mcp_servers::read(&fields.list("mcpServers"))?;
+        let wanted = Box::new(Wanted { purpose, folder, id, servers });
         let expected = Expected::FileToOpen { client: origin.clone(), wanted };
         self.carry_out(HOME, Command::ListSessions { query }, expected);
         Ok(())
@@ -123,7 +132,6 @@ impl Acp {
     pub(super) fn opened(&mut self, tag: SessionTag, result: &Result<Answer, Refusal>, records: &mut Vec<Record>) {
         let Some(seat) = self.seats.get_mut(tag) else { return };
         let Some(opening) = &seat.opening else { return };
-        let purpose = opening.purpose;
         match result {
             Ok(Answer::SessionOpened { id, .. }) => seat.id.clone_from(id),
             Ok(_) => {}
@@ -137,9 +145,6 @@ impl Acp {
         self.set(tag, Command::SetClientCapabilities { approvals, changes: None, screen: None });
         if self.asks_by_default {
             self.set(tag, Command::SetApprovals { ask: AskMode::Untrusted });
-        }
-        if purpose == Purpose::Fork {
-            self.carry_out(tag, Command::Clone, Expected::Opening(OpeningStep::Copied));
         }
         self.carry_out(tag, Command::GetAvailableModels, Expected::Opening(OpeningStep::Models));
         self.carry_out(tag, Command::GetState, Expected::Opening(OpeningStep::State));

@@ -15,7 +15,7 @@ use super::results::{
     AgentCapabilities, AgentInfo, AuthMethod, Empty, Initialized, InitializedMeta, McpCapabilities,
     PromptCapabilities, SessionCapabilities, Steering, SteeringResult,
 };
-use super::{Acp, HOME, methods, options, prompt_content, records};
+use super::{Acp, HOME, mcp_servers, methods, options, prompt_content, records};
 use crate::Incoming;
 use crate::fields::Fields;
 
@@ -38,7 +38,9 @@ impl Acp {
             methods::AUTHENTICATE => self.authenticate(origin, fields)?,
             methods::NEW => {
                 let folder = folder(fields)?;
-                self.open(origin.clone(), Wanted { purpose: Purpose::New, folder, id: String::new() });
+                let servers = mcp_servers::read(&fields.list("mcpServers"))?;
+                let wanted = Wanted { purpose: Purpose::New, folder, id: String::new(), servers };
+                self.open(origin.clone(), wanted);
             }
             methods::LOAD => self.find_and_open(origin, Purpose::Load, fields, records)?,
             methods::RESUME => self.find_and_open(origin, Purpose::Resume, fields, records)?,
@@ -90,7 +92,7 @@ impl Acp {
             agent_capabilities: AgentCapabilities {
                 load_session: true,
                 prompt_capabilities: PromptCapabilities { image: true, audio: false, embedded_context: true },
-                mcp_capabilities: McpCapabilities { http: false, sse: false },
+                mcp_capabilities: McpCapabilities { http: true, sse: false },
                 session_capabilities: SessionCapabilities {
                     list: nothing(),
                     resume: nothing(),
