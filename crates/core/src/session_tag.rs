@@ -27,7 +27,9 @@ pub struct SessionRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionSource {
     /// It is new. One that is kept is on disk at once, so that it can be opened again although nothing was said in it.
-    New { is_kept: bool },
+    New {
+        is_kept: bool,
+    },
     File(PathBuf),
     /// It begins as a copy of the session in this file, which may be in use.
     CopyOf(PathBuf),

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read as _;
+use std::path::Path;
 
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use serde_json::json;
@@ -37,11 +38,12 @@ pub(crate) static TOOL: Builtin = Builtin {
 const LONGEST_SHOWN: usize = 512 * 1024;
 
 /// Returns the change to a file that is there, if it is a text of moderate size.
-fn patch(given: &str, file: &fs::File, content: &str) -> Option<String> {
+fn patch(given: &str, path: &Path, content: &str) -> Option<String> {
     if content.len() > LONGEST_SHOWN {
         return None;
     }
     let mut before = String::new();
+    let file = bowline_files::open(path).ok()?;
     file.take(LONGEST_SHOWN as u64 + 1).read_to_string(&mut before).ok()?;
     if before.len() > LONGEST_SHOWN { None } else { edit::patch(given, &before, content) }
 }
@@ -60,7 +62,7 @@ async fn write(call: Call) -> Result<Outcome, Error> {
             atomic_file::existing(path).map_err(|error| Error::opening("write", &given, path, error))?;
         let length = |file: &fs::File| file.metadata().map(|found| found.len());
         let was_empty = existing.as_ref().map(|file| length(file).is_ok_and(|length| length == 0));
-        let patch = existing.as_ref().and_then(|file| patch(&given, file, &content));
+        let patch = existing.as_ref().and_then(|_| patch(&given, path, &content));
         atomic_file::replace(path, existing.as_ref(), content.as_bytes(), spare.as_deref())
             .map_err(Error::file("write", &given))?;
         let verb = match &was_empty {

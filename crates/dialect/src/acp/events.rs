@@ -36,7 +36,9 @@ impl Acp {
 impl Seat {
     fn event(&mut self, event: &Event, client: Client, records: &mut Vec<Record>) {
         match event {
-            Event::MessageStart(message) if matches!(**message, Message::Assistant(_)) => self.messages.start(),
+            Event::MessageStart(message) if matches!(**message, Message::Assistant(_)) => {
+                self.messages.start();
+            }
             Event::MessageUpdate { update, .. } => self.piece(update, client, records),
             Event::MessageEnd { message, .. } => match &**message {
                 Message::Assistant(answer) => self.answer_ended(answer, records),
@@ -58,7 +60,7 @@ impl Seat {
                 self.call_ended(call_id, tool, result, *is_error, milliseconds(*duration), client, records);
             }
             Event::SessionNameChanged { name, .. } => {
-                let update = Update::SessionInfoUpdate { title: Some(name) };
+                let update = Update::SessionInfo { title: Some(name) };
                 records.push(records::update(&self.id, &update));
             }
             Event::Local(LocalEvent::Output(text)) => {
@@ -128,7 +130,7 @@ impl Seat {
                     meta,
                     ..ToolCallFields::default()
                 };
-                return records.push(records::update(&self.id, &Update::ToolCallUpdate(Box::new(fields))));
+                return records.push(records::update(&self.id, &Update::ToolCallChange(Box::new(fields))));
             }
             _ => return,
         };
@@ -155,11 +157,18 @@ impl Seat {
             };
             records.push(records::update(&self.id, &Update::ToolCall(Box::new(fields))));
         }
-        self.calls.entry(id.to_owned()).or_insert_with(|| Call { tool: tool.to_owned(), ..Call::default() })
+        self.calls.entry(id.to_owned()).or_default()
     }
 
     /// A call that runs has written something. The first report shows that it has begun.
-    fn call_runs(&mut self, id: &str, tool: &str, partial: &ToolReport, client: Client, records: &mut Vec<Record>) {
+    fn call_runs(
+        &mut self,
+        id: &str,
+        tool: &str,
+        partial: &ToolReport,
+        client: Client,
+        records: &mut Vec<Record>,
+    ) {
         self.call(id, tool, records);
         let Some(call) = self.calls.get_mut(id) else { return };
         let has_begun = std::mem::replace(&mut call.is_running, true);
@@ -172,10 +181,11 @@ impl Seat {
         if tool == "bash" && client.shows_terminals {
             fields.meta = new_output(id, &call.shown, &output);
         } else if !output.is_empty() {
-            fields.content = Some(tool_calls::content(tool, &call.arguments, &partial.content, None, true, &self.folder));
+            fields.content =
+                Some(tool_calls::content(tool, &call.arguments, &partial.content, None, true, &self.folder));
         }
         call.shown = output;
-        records.push(records::update(&self.id, &Update::ToolCallUpdate(Box::new(fields))));
+        records.push(records::update(&self.id, &Update::ToolCallChange(Box::new(fields))));
     }
 
     #[expect(clippy::too_many_arguments, reason = "it is what the event has")]
@@ -210,8 +220,10 @@ impl Seat {
             fields.content =
                 Some(tool_calls::content(tool, &call.arguments, content, details, is_error, &self.folder));
         }
-        records.push(records::update(&self.id, &Update::ToolCallUpdate(Box::new(fields))));
-        if tool == "todo" && let Some(details) = details {
+        records.push(records::update(&self.id, &Update::ToolCallChange(Box::new(fields))));
+        if tool == "todo"
+            && let Some(details) = details
+        {
             records.extend(history::plan(details).map(|plan| records::update(&self.id, &plan)));
         }
     }
@@ -221,7 +233,7 @@ impl Seat {
         for (id, _) in self.calls.drain() {
             let fields =
                 ToolCallFields { tool_call_id: id, status: Some("failed"), ..ToolCallFields::default() };
-            records.push(records::update(&self.id, &Update::ToolCallUpdate(Box::new(fields))));
+            records.push(records::update(&self.id, &Update::ToolCallChange(Box::new(fields))));
         }
     }
 }

@@ -19,21 +19,46 @@ pub(super) enum Expected {
     /// The turn of this prompt.
     Turn,
     /// An option was changed for this request.
-    OptionSet { client: Origin, method: SetBy },
+    OptionSet {
+        client: Origin,
+        method: SetBy,
+    },
     /// The state after an option was changed.
-    StateAfter { client: Origin, method: SetBy },
+    StateAfter {
+        client: Origin,
+        method: SetBy,
+    },
     /// Sessions were listed for this request.
-    Listed { client: Origin, folder: Option<String> },
+    Listed {
+        client: Origin,
+        folder: Option<String>,
+    },
     /// The file of a session that is to be opened is looked for.
-    FileToOpen { client: Origin, wanted: Box<super::opening::Wanted> },
+    FileToOpen {
+        client: Origin,
+        wanted: Box<super::opening::Wanted>,
+    },
     /// The file of a session that is to be deleted is looked for.
-    FileToDelete { client: Origin, id: String },
-    Deleted { client: Origin },
-    Closed { client: Option<Origin>, tag: SessionTag },
+    FileToDelete {
+        client: Origin,
+        id: String,
+    },
+    Deleted {
+        client: Origin,
+    },
+    Closed {
+        client: Option<Origin>,
+        tag: SessionTag,
+    },
     /// A steering message was queued for this request.
-    Steered { client: Origin, was_running: bool },
+    Steered {
+        client: Origin,
+        was_running: bool,
+    },
     /// Whether there is a model to log in for.
-    Authenticated { client: Origin },
+    Authenticated {
+        client: Origin,
+    },
 }
 
 /// How a client has changed an option.

@@ -125,9 +125,10 @@ fn show_answer(
     let thinking_id = format!("{id}-thinking");
     for block in &answer.content {
         let update = match block {
-            AssistantContent::Text(block) if !block.text.is_empty() => {
-                Update::AgentMessageChunk { content: Block::Text { text: block.text.clone() }, message_id: id }
-            }
+            AssistantContent::Text(block) if !block.text.is_empty() => Update::AgentMessageChunk {
+                content: Block::Text { text: block.text.clone() },
+                message_id: id,
+            },
             AssistantContent::Thinking(block) if !block.thinking.is_empty() => Update::AgentThoughtChunk {
                 content: Block::Text { text: block.thinking.clone() },
                 message_id: &thinking_id,
@@ -155,7 +156,14 @@ fn past_call(seat: &Seat, call: &ToolCall, result: Option<&ToolResultMessage>) -
         name: Some(call.name.clone()),
         kind: Some(shown.kind),
         status: Some(if is_error { "failed" } else { "completed" }),
-        content: Some(tool_calls::content(&call.name, &call.arguments, output, details, is_error, &seat.folder)),
+        content: Some(tool_calls::content(
+            &call.name,
+            &call.arguments,
+            output,
+            details,
+            is_error,
+            &seat.folder,
+        )),
         locations: Some(changed.unwrap_or(shown.locations)),
         raw_input: Some(call.arguments.clone()),
         raw_output: tool_calls::raw_output(details, None),

@@ -16,7 +16,10 @@ pub(super) fn read(servers: &[Value]) -> Result<Map<String, Value>, Failure> {
     for (index, server) in servers.iter().enumerate() {
         let wrong = |what: &str| Failure::new(INVALID_PARAMS, format!("\"mcpServers\"[{index}]{what}"));
         let text = |name: &str| {
-            server.get(name).and_then(Value::as_str).ok_or_else(|| wrong(&format!(".{name} must be a string")))
+            server
+                .get(name)
+                .and_then(Value::as_str)
+                .ok_or_else(|| wrong(&format!(".{name} must be a string")))
         };
         let name = text("name")?;
         let described = match server.get("type").and_then(Value::as_str) {
@@ -26,7 +29,9 @@ pub(super) fn read(servers: &[Value]) -> Result<Map<String, Value>, Failure> {
                 "env": pairs(server.get("env")),
             }),
             Some("http") => json!({ "url": text("url")?, "headers": pairs(server.get("headers")) }),
-            Some(other) => return Err(wrong(&format!(" is of the type {other}; only stdio and http are known"))),
+            Some(other) => {
+                return Err(wrong(&format!(" is of the type {other}; only stdio and http are known")));
+            }
         };
         // Two servers of one name are told apart, so that neither is lost.
         let mut unique = name.to_owned();

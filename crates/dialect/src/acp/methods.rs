@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::results::{
-    Empty, Initialized, ListedSessions, OpenedResult, OptionsResult, PromptResult, ResumedResult, SteeringResult,
+    Empty, Initialized, ListedSessions, OpenedResult, OptionsResult, PromptResult, ResumedResult,
+    SteeringResult,
 };
 use crate::command_table::Action::Own;
 use crate::command_table::Row;
@@ -29,7 +30,8 @@ pub(super) const CANCEL_REQUEST: &str = "$/cancel_request";
 pub(super) const STEERING: &str = "_session/steering";
 
 const SESSION: Field = Field::required("sessionId", FilledText, "The session.");
-const FOLDER: Field = Field::required("cwd", FilledText, "The folder in which the session works, as an absolute path.");
+const FOLDER: Field =
+    Field::required("cwd", FilledText, "The folder in which the session works, as an absolute path.");
 const SERVERS: Field =
     Field::optional("mcpServers", Objects(ItemSchema(server)), "MCP servers that the session is to use.");
 
@@ -120,7 +122,10 @@ pub(super) const TABLE: &[Row] = &[
     Row {
         name: PROMPT,
         about: "Sends a message of the user. The answer comes when the turn is over; a prompt that arrives before waits for its end.",
-        fields: &[SESSION, Field::required("prompt", Objects(ItemSchema(block)), "The content of the message.")],
+        fields: &[
+            SESSION,
+            Field::required("prompt", Objects(ItemSchema(block)), "The content of the message."),
+        ],
         result: Some(schema_of::<PromptResult>()),
         action: Own,
     },
@@ -159,7 +164,10 @@ pub(super) const TABLE: &[Row] = &[
     Row {
         name: STEERING,
         about: "Sends a message into the turn that is in progress; without one it starts a turn.",
-        fields: &[SESSION, Field::required("prompt", Objects(ItemSchema(block)), "The content of the message.")],
+        fields: &[
+            SESSION,
+            Field::required("prompt", Objects(ItemSchema(block)), "The content of the message."),
+        ],
         result: Some(schema_of::<SteeringResult>()),
         action: Own,
     },

@@ -8,6 +8,7 @@ mod client;
 mod errors;
 mod events;
 mod expected;
+mod forms;
 mod history;
 mod iso_time;
 mod mcp_servers;
@@ -30,7 +31,9 @@ use std::collections::VecDeque;
 use bowline_core::SessionTag;
 use bowline_core::command::{Command, Origin, Request};
 use bowline_core::event::Event;
-use bowline_core::policy::{AbortAnswer, Approvals, IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, Todos};
+use bowline_core::policy::{
+    AbortAnswer, Approvals, IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, Todos,
+};
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
 
@@ -40,7 +43,7 @@ use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::Describe;
 use crate::{Dialect, Incoming, Options};
 use client::Client;
-use expected::{Expected, Expectations};
+use expected::{Expectations, Expected};
 use seats::Seats;
 
 /// The definition of the protocol.

@@ -129,7 +129,12 @@ impl Acp {
     }
 
     /// A session was opened: asks for what the client is to be told of it.
-    pub(super) fn opened(&mut self, tag: SessionTag, result: &Result<Answer, Refusal>, records: &mut Vec<Record>) {
+    pub(super) fn opened(
+        &mut self,
+        tag: SessionTag,
+        result: &Result<Answer, Refusal>,
+        records: &mut Vec<Record>,
+    ) {
         let Some(seat) = self.seats.get_mut(tag) else { return };
         let Some(opening) = &seat.opening else { return };
         match result {

@@ -23,7 +23,12 @@ const THINKING: &str = "thinking";
 /// The modes: name on the wire, name for users, what it means.
 const MODES: &[(AskMode, &str, &str, &str)] = &[
     (AskMode::Untrusted, "ask", "Ask", "Ask before files are changed and commands are run"),
-    (AskMode::OnRequest, "on-request", "On request", "Ask when a rule says so, or a call wants more than the sandbox allows"),
+    (
+        AskMode::OnRequest,
+        "on-request",
+        "On request",
+        "Ask when a rule says so, or a call wants more than the sandbox allows",
+    ),
     (AskMode::Never, "auto", "Auto", "Never ask; what would have to be asked about is refused"),
 ];
 
@@ -32,10 +37,7 @@ pub(super) fn of(seat: &Seat) -> ResumedResult {
     let mode = mode_name(seat.ask).to_owned();
     let available_modes =
         MODES.iter().map(|&(_, id, name, description)| Mode { id, name, description }).collect();
-    ResumedResult {
-        config_options: all(seat),
-        modes: Modes { current_mode_id: mode, available_modes },
-    }
+    ResumedResult { config_options: all(seat), modes: Modes { current_mode_id: mode, available_modes } }
 }
 
 fn all(seat: &Seat) -> Vec<ConfigOption> {
@@ -44,7 +46,8 @@ fn all(seat: &Seat) -> Vec<ConfigOption> {
         name: name.to_owned(),
         description: None,
     };
-    let modes = MODES.iter().map(|(_, id, name, about)| OptionValue { description: Some(about), ..value(id, name) });
+    let modes =
+        MODES.iter().map(|(_, id, name, about)| OptionValue { description: Some(about), ..value(id, name) });
     let mut options = vec![option(MODE, "Mode", "mode", mode_name(seat.ask), modes.collect())];
     if let Some(model) = &seat.model {
         let mut models: Vec<_> =
@@ -131,12 +134,12 @@ impl Acp {
             SetBy::Option => {
                 records.extend(records::result(client, &OptionsResult { config_options: all(seat) }));
                 // Clients that know only the older form see it there.
-                let update = Update::CurrentModeUpdate { current_mode_id: mode_name(seat.ask) };
+                let update = Update::CurrentMode { current_mode_id: mode_name(seat.ask) };
                 records.push(records::update(&seat.id, &update));
             }
             SetBy::Mode => {
                 records.extend(records::result(client, &Empty {}));
-                let update = Update::ConfigOptionUpdate { config_options: all(seat) };
+                let update = Update::ConfigOptions { config_options: all(seat) };
                 records.push(records::update(&seat.id, &update));
             }
         }

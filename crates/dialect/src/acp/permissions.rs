@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::records::PermissionParams;
 use super::results::{PermissionOption, ToolCallFields};
 use super::seats::Seats;
-use super::{Acp, records, tool_calls};
+use super::{Acp, forms, records, tool_calls};
 use crate::Incoming;
 use crate::decode::ClientAnswer;
 
@@ -32,20 +32,37 @@ struct Open {
     id: String,
     session: SessionTag,
     ask: AskId,
+    /// Whether it is about a call; otherwise it is a dialog.
+    is_permission: bool,
 }
 
 impl Permissions {
+    /// Notes a question, and returns the id of its request.
+    fn add(&mut self, session: SessionTag, ask: AskId, is_permission: bool) -> String {
+        self.last += 1;
+        let id = format!("{}-{}", if is_permission { "permission" } else { "form" }, self.last);
+        self.open.push(Open { id: id.clone(), session, ask, is_permission });
+        id
+    }
+
     /// Returns the user's answer to a question that is open.
     pub fn answered(&mut self, answer: &ClientAnswer, seats: &mut Seats) -> Option<Incoming> {
         let id: String = serde_json::from_str(answer.id.as_deref()?).ok()?;
         let place = self.open.iter().position(|open| open.id == id)?;
-        let Open { session, ask, .. } = self.open.remove(place);
+        let Open { session, ask, is_permission, .. } = self.open.remove(place);
         let line: Value = serde_json::from_str(&answer.line).ok()?;
         let is_error = line.get("result").is_none();
-        if is_error && let Some(seat) = seats.get_mut(session) {
+        if is_permission
+            && is_error
+            && let Some(seat) = seats.get_mut(session)
+        {
             seat.refuses_questions = true;
         }
-        let decision = decision(&line["result"]["outcome"]);
+        let decision = if is_permission {
+            decision(&line["result"]["outcome"])
+        } else {
+            Decision::Dialog(forms::answer(&line["result"]))
+        };
         Some(Incoming::Answer { session, answer: AskAnswer { id: ask, decision } })
     }
 }
@@ -63,21 +80,24 @@ fn decision(outcome: &Value) -> Decision {
 impl Acp {
     /// Asks the client, or answers for it.
     pub(super) fn ask(&mut self, session: SessionTag, ask: &Ask, records: &mut Vec<Record>) {
+        let fills_forms = self.client.is_some_and(|client| client.fills_forms);
         let Some(seat) = self.seats.get_mut(session) else { return };
         let decision = match &ask.question {
             Question::Approval(_) if seat.refuses_questions => {
                 Decision::NotAsked { why: "the client does not answer questions about calls" }
             }
-            // The protocol has no words for them that every client knows.
+            Question::Dialog(dialog) if fills_forms => {
+                let id = self.permissions.add(session, ask.id, false);
+                records.push(records::form(&id, forms::form(&seat.id, dialog)));
+                return;
+            }
             Question::Dialog(_) => Decision::Dialog(DialogAnswer::Cancelled),
             Question::Approval(approval) => {
-                self.permissions.last += 1;
-                let id = format!("permission-{}", self.permissions.last);
+                let id = self.permissions.add(session, ask.id, true);
                 let tool_call = asked_call(approval);
                 let options = choices(approval);
                 let params = PermissionParams { session_id: &seat.id, tool_call, options };
                 records.push(records::permission(&id, params));
-                self.permissions.open.push(Open { id, session, ask: ask.id });
                 return;
             }
         };
@@ -106,7 +126,11 @@ fn asked_call(approval: &Approval) -> ToolCallFields {
     let folder = &approval.terms.working_directory;
     let shown = tool_calls::shown(&approval.tool, &approval.arguments, folder);
     ToolCallFields {
-        tool_call_id: if approval.call_id.is_empty() { "network".to_owned() } else { approval.call_id.clone() },
+        tool_call_id: if approval.call_id.is_empty() {
+            "network".to_owned()
+        } else {
+            approval.call_id.clone()
+        },
         title: Some(shown.title),
         kind: Some(shown.kind),
         status: Some("pending"),
@@ -122,7 +146,9 @@ fn choices(approval: &Approval) -> Vec<PermissionOption> {
     let mut options = vec![option(ONCE, "Allow", "allow_once")];
     options.extend(approval.terms.may_remember.iter().map(|remembered| match remembered {
         Remembered::Session => option(SESSION, "Allow calls like this in this session", "allow_always"),
-        Remembered::Project => option(PROJECT, "Always allow calls like this in this project", "allow_always"),
+        Remembered::Project => {
+            option(PROJECT, "Always allow calls like this in this project", "allow_always")
+        }
     }));
     options.push(option(REJECT, "Reject", "reject_once"));
     options

@@ -26,7 +26,9 @@ pub(super) fn draft(blocks: &[Value], folder: &Path) -> Result<Draft, String> {
                 Value::Object(resource) => embedded(resource, index, &mut contexts, &mut images)?,
                 _ => return Err(format!("\"prompt\"[{index}].resource must be an object")),
             },
-            other => return Err(format!("\"prompt\"[{index}] is of the type {other}, which is not known here")),
+            other => {
+                return Err(format!("\"prompt\"[{index}] is of the type {other}, which is not known here"));
+            }
         }
     }
     texts.extend(contexts);
@@ -67,12 +69,16 @@ fn embedded(
     let uri = uri.replace(['"', '<', '>', '\n'], " ");
     match (member("text"), member("blob"), member("mimeType")) {
         (Some(text), ..) => contexts.push(format!("<context ref=\"{uri}\">\n{text}\n</context>")),
-        (None, Some(blob), Some(kind)) if kind.starts_with("image/") => images.push(image(blob, kind, index)?),
+        (None, Some(blob), Some(kind)) if kind.starts_with("image/") => {
+            images.push(image(blob, kind, index)?);
+        }
         (None, Some(_), kind) => {
             let kind = kind.unwrap_or("an unknown type");
             contexts.push(format!("[{uri} is attached, but as {kind} it cannot be shown to a model]"));
         }
-        (None, None, _) => return Err(format!("\"prompt\"[{index}].resource needs a \"text\" or a \"blob\"")),
+        (None, None, _) => {
+            return Err(format!("\"prompt\"[{index}].resource needs a \"text\" or a \"blob\""));
+        }
     }
     Ok(())
 }
@@ -83,7 +89,8 @@ fn percent_decoded(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
         let escaped = after.get(..2).filter(|_| *first == b'%');
-        let escaped = escaped.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        let escaped =
+            escaped.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
         bytes.push(escaped.unwrap_or(*first));
         rest = if escaped.is_some() { &after[2..] } else { after };
     }

@@ -17,12 +17,18 @@ const LONGEST_TITLE: usize = 80;
 
 impl Acp {
     /// Starts a turn, or has the prompt wait for the turns before it.
-    pub(super) fn prompt(&mut self, tag: SessionTag, client: Origin, message: Draft, records: &mut Vec<Record>) {
+    pub(super) fn prompt(
+        &mut self,
+        tag: SessionTag,
+        client: Origin,
+        message: Draft,
+        records: &mut Vec<Record>,
+    ) {
         let Some(seat) = self.seats.get_mut(tag) else { return };
         if !std::mem::replace(&mut seat.has_title, true) {
             let line = message.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
             let title: String = line.trim().chars().take(LONGEST_TITLE).collect();
-            records.push(records::update(&seat.id, &Update::SessionInfoUpdate { title: Some(&title) }));
+            records.push(records::update(&seat.id, &Update::SessionInfo { title: Some(&title) }));
         }
         if seat.running.is_some() {
             seat.waiting.push_back((client, message));
@@ -46,7 +52,9 @@ impl Acp {
         let stop = |stop_reason| records::result(&client, &PromptResult { stop_reason });
         records.extend(match result {
             Ok(Answer::RunOver(RunOutcome::Aborted)) => stop("cancelled"),
-            Err(Refusal { code: RefusalCode::Cancelled | RefusalCode::ShuttingDown, .. }) => stop("cancelled"),
+            Err(Refusal { code: RefusalCode::Cancelled | RefusalCode::ShuttingDown, .. }) => {
+                stop("cancelled")
+            }
             Ok(Answer::RunOver(outcome)) => match Failure::of_run(outcome) {
                 Some(failure) => failure.answer(&client),
                 None => stop(if is_cut_off { "max_tokens" } else { "end_turn" }),
@@ -72,9 +80,12 @@ impl Acp {
 
     /// Cancels a request by its id. What is no prompt is answered soon in any case.
     pub(super) fn cancel_request(&mut self, id: &Value, records: &mut Vec<Record>) {
-        let id = id.to_string();
         let is_meant = |origin: &Origin| {
-            origin.id.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok()).is_some_and(|value| value.to_string() == id)
+            origin
+                .id
+                .as_deref()
+                .and_then(|text| serde_json::from_str::<Value>(text).ok())
+                .is_some_and(|value| value == *id)
         };
         let mut running = None;
         for (tag, seat) in self.seats.iter_mut() {

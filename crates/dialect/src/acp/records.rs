@@ -6,11 +6,13 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::forms::FormParams;
 use super::results::{PermissionOption, ToolCallFields, Update};
 use crate::json;
 
 pub(super) const UPDATE: &str = "session/update";
 pub(super) const PERMISSION: &str = "session/request_permission";
+pub(super) const FORM: &str = "elicitation/create";
 pub(super) const CANCEL_REQUEST: &str = "$/cancel_request";
 
 #[derive(Serialize)]
@@ -75,6 +77,10 @@ pub(super) fn permission(id: &str, params: PermissionParams<'_>) -> Record {
     message(Some(id), PERMISSION, params)
 }
 
+pub(super) fn form(id: &str, params: FormParams<'_>) -> Record {
+    message(Some(id), FORM, params)
+}
+
 /// Encodes that a question does not need an answer any more.
 pub(super) fn withdrawal(request_id: &str) -> Record {
     message(None, CANCEL_REQUEST, CancelParams { request_id })
@@ -102,11 +108,18 @@ pub(super) fn chunk(session_id: &str, kind: &str, message_id: &str, text: &str, 
 pub(super) fn described(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let updates = UpdateParams::json_schema(generator);
     let permissions = PermissionParams::json_schema(generator);
+    let forms = FormParams::json_schema(generator);
     let cancels = CancelParams::json_schema(generator);
     vec![
         described_message("Something happened in a session.", UPDATE, false, &updates),
         described_message("Asks the user whether a tool call may run.", PERMISSION, true, &permissions),
-        described_message("A request of the agent does not need an answer any more.", CANCEL_REQUEST, false, &cancels),
+        described_message("Asks the user to fill in a form.", FORM, true, &forms),
+        described_message(
+            "A request of the agent does not need an answer any more.",
+            CANCEL_REQUEST,
+            false,
+            &cancels,
+        ),
     ]
 }
 

@@ -26,7 +26,9 @@ impl Acp {
             (Expected::Opened, _) => self.opened(tag, result, records),
             (Expected::Opening(step), _) => self.opening_step(tag, step, result, records),
             (Expected::Turn, _) => self.turn_over(tag, result, records),
-            (Expected::Commands, Ok(Answer::Commands(commands))) => self.show_commands(tag, commands, records),
+            (Expected::Commands, Ok(Answer::Commands(commands))) => {
+                self.show_commands(tag, commands, records);
+            }
             (Expected::OptionSet { client, method }, Ok(_)) => {
                 self.carry_out(tag, Command::GetState, Expected::StateAfter { client, method });
             }
@@ -58,7 +60,8 @@ impl Acp {
             }
             (Expected::Authenticated { client }, Ok(Answer::Models(models))) => {
                 records.extend(if models.is_empty() {
-                    let text = "no key was found: set a variable such as ANTHROPIC_API_KEY, or run bowline auth set";
+                    let text =
+                        "no key was found: set a variable such as ANTHROPIC_API_KEY, or run bowline auth set";
                     Failure::new(NO_LOGIN, text).answer(&client)
                 } else {
                     records::result(&client, &Empty {})
@@ -90,7 +93,7 @@ impl Acp {
             description: command.description.clone().unwrap_or_default(),
             input: command.argument_hint.clone().map(|hint| CommandInput { hint }),
         });
-        let update = Update::AvailableCommandsUpdate { available_commands: available.collect() };
+        let update = Update::AvailableCommands { available_commands: available.collect() };
         records.push(records::update(&seat.id, &update));
     }
 }

@@ -84,11 +84,7 @@ impl Acp {
         let nothing = || Empty {};
         let initialized = Initialized {
             protocol_version: VERSION,
-            agent_info: AgentInfo {
-                name: "bowline",
-                title: "bowline",
-                version: env!("CARGO_PKG_VERSION"),
-            },
+            agent_info: AgentInfo { name: "bowline", title: "bowline", version: env!("CARGO_PKG_VERSION") },
             agent_capabilities: AgentCapabilities {
                 load_session: true,
                 prompt_capabilities: PromptCapabilities { image: true, audio: false, embedded_context: true },

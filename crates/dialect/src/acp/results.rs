@@ -252,26 +252,45 @@ pub(super) enum Block {
 #[serde(tag = "sessionUpdate", rename_all = "snake_case")]
 pub(super) enum Update<'update> {
     #[serde(rename_all = "camelCase")]
-    UserMessageChunk { content: Block, message_id: &'update str },
+    UserMessageChunk {
+        content: Block,
+        message_id: &'update str,
+    },
     #[serde(rename_all = "camelCase")]
-    AgentMessageChunk { content: Block, message_id: &'update str },
+    AgentMessageChunk {
+        content: Block,
+        message_id: &'update str,
+    },
     #[serde(rename_all = "camelCase")]
-    AgentThoughtChunk { content: Block, message_id: &'update str },
+    AgentThoughtChunk {
+        content: Block,
+        message_id: &'update str,
+    },
     ToolCall(Box<ToolCallFields>),
-    ToolCallUpdate(Box<ToolCallFields>),
-    Plan { entries: Vec<PlanEntry> },
-    #[serde(rename_all = "camelCase")]
-    AvailableCommandsUpdate { available_commands: Vec<AvailableCommand> },
-    #[serde(rename_all = "camelCase")]
-    CurrentModeUpdate { current_mode_id: &'update str },
-    #[serde(rename_all = "camelCase")]
-    ConfigOptionUpdate { config_options: Vec<ConfigOption> },
-    #[serde(rename_all = "camelCase")]
-    SessionInfoUpdate {
+    #[serde(rename = "tool_call_update")]
+    ToolCallChange(Box<ToolCallFields>),
+    Plan {
+        entries: Vec<PlanEntry>,
+    },
+    #[serde(rename = "available_commands_update", rename_all = "camelCase")]
+    AvailableCommands {
+        available_commands: Vec<AvailableCommand>,
+    },
+    #[serde(rename = "current_mode_update", rename_all = "camelCase")]
+    CurrentMode {
+        current_mode_id: &'update str,
+    },
+    #[serde(rename = "config_option_update", rename_all = "camelCase")]
+    ConfigOptions {
+        config_options: Vec<ConfigOption>,
+    },
+    #[serde(rename = "session_info_update", rename_all = "camelCase")]
+    SessionInfo {
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<&'update str>,
     },
-    UsageUpdate {
+    #[serde(rename = "usage_update")]
+    Usage {
         used: u64,
         size: u64,
         #[serde(skip_serializing_if = "Option::is_none")]

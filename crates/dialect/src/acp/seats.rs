@@ -8,8 +8,8 @@ use bowline_core::SessionTag;
 use bowline_core::command::{Draft, Origin};
 use bowline_core::message::Arguments;
 use bowline_core::model::Model;
-use bowline_core::sandbox::AskMode;
 use bowline_core::reply::State;
+use bowline_core::sandbox::AskMode;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_wire::Record;
 
@@ -60,7 +60,6 @@ pub(super) struct Seat {
 /// A call that is not over.
 #[derive(Debug, Default)]
 pub(super) struct Call {
-    pub tool: String,
     pub arguments: Arc<Arguments>,
     pub is_running: bool,
     /// What a terminal of the client shows already.
@@ -116,7 +115,7 @@ impl Seat {
     pub fn show_usage(&self, records: &mut Vec<Record>) {
         let Some(model) = &self.model else { return };
         let cost = (self.cost > 0.0).then_some(CostSoFar { amount: self.cost, currency: "USD" });
-        let update = Update::UsageUpdate { used: self.used, size: model.context_window, cost };
+        let update = Update::Usage { used: self.used, size: model.context_window, cost };
         records.push(records::update(&self.id, &update));
     }
 }

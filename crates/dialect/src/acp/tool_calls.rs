@@ -57,8 +57,13 @@ pub(super) fn shown(tool: &str, arguments: &Arguments, folder: &Path) -> Shown {
     };
     let is_of_file = matches!(tool, "read" | "edit" | "write");
     let line = arguments.get("offset").and_then(Value::as_u64).filter(|_| tool == "read");
-    let locations = path.filter(|_| is_of_file).map(|path| CallLocation { path: absolute(path, folder), line });
-    Shown { title: shortened(&title, LONGEST_TITLE), kind: kind(tool), locations: locations.into_iter().collect() }
+    let locations =
+        path.filter(|_| is_of_file).map(|path| CallLocation { path: absolute(path, folder), line });
+    Shown {
+        title: shortened(&title, LONGEST_TITLE),
+        kind: kind(tool),
+        locations: locations.into_iter().collect(),
+    }
 }
 
 fn line_range(arguments: &Arguments) -> String {
@@ -133,7 +138,9 @@ pub(super) fn changed_lines(
     let patch = details.filter(|_| matches!(tool, "edit" | "write"))?.get("patch")?.as_str()?;
     let path = absolute(path, folder);
     let places = shown_patch::hunks(patch).into_iter().take(MOST_LOCATIONS);
-    Some(places.map(|hunk| CallLocation { path: path.clone(), line: Some(hunk.first_changed_line) }).collect())
+    Some(
+        places.map(|hunk| CallLocation { path: path.clone(), line: Some(hunk.first_changed_line) }).collect(),
+    )
 }
 
 /// Returns the change that a call is going to make, as far as its arguments say.
@@ -145,7 +152,8 @@ pub(super) fn planned_change(tool: &str, arguments: &Arguments, folder: &Path) -
         "write" => Some(vec![diff(None, text(arguments, "content")?)]),
         "edit" => {
             let edits = arguments.get("edits")?.as_array()?.iter().filter_map(Value::as_object);
-            let shown = edits.filter_map(|edit| Some(diff(Some(text(edit, "oldText")?), text(edit, "newText")?)));
+            let shown =
+                edits.filter_map(|edit| Some(diff(Some(text(edit, "oldText")?), text(edit, "newText")?)));
             Some(shown.collect())
         }
         _ => None,

@@ -57,8 +57,6 @@ impl Setup {
             settings,
             policy: Policy::default(),
             gate: Arc::new(RunEverything),
-            session_servers: None,
-            own_host: None,
             hosts: Vec::new(),
             toolbox: Toolbox::builtin(&Options::default()).select(&Selection::default()).unwrap(),
             resources: Resources::default(),
@@ -140,11 +138,17 @@ impl Setup {
                 ..ModelDefaults::default()
             },
             gate: self.gate,
+            session_servers: None,
+            own_host: None,
             hosts: self.hosts,
             configuration: self.configuration,
             clock: Clock::System,
         });
-        let request = SessionRequest { working_directory: work.clone(), source: SessionSource::New { is_kept: false }, servers: Map::new() };
+        let request = SessionRequest {
+            working_directory: work.clone(),
+            source: SessionSource::New { is_kept: false },
+            servers: Map::new(),
+        };
         let (sender, receiver) = mpsc::channel(64);
         let opened = agent.open(request).unwrap();
         let session = Session::new(agent, opened, work, Inputs::new(SessionTag::FIRST, sender)).unwrap();

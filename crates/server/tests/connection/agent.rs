@@ -62,7 +62,11 @@ impl World {
 
     pub fn connect_with(&self, dialect: Box<dyn Dialect>, policy: Policy, limits: Limits) -> Connection {
         let agent = self.agent(policy);
-        let request = SessionRequest { working_directory: self.work(), source: SessionSource::New { is_kept: false }, servers: Map::new() };
+        let request = SessionRequest {
+            working_directory: self.work(),
+            source: SessionSource::New { is_kept: false },
+            servers: Map::new(),
+        };
         let opened = agent.open(request).unwrap();
         let mut connection = Connection::new(agent, dialect, limits);
         connection.start_with(opened, self.work()).unwrap();
