@@ -143,6 +143,8 @@ pub struct Options {
     pub window_titles: bool,
     /// Whether the user has chosen when to be asked about tool calls.
     pub has_chosen_approvals: bool,
+    /// Whether sessions are in memory only, so that none of before can be opened.
+    pub has_no_store: bool,
 }
 
 /// How a dialect's clients expect the process to start.
@@ -152,6 +154,9 @@ pub struct Start {
     pub called: &'static str,
     /// The exit code when it cannot start.
     pub failure_code: u8,
+    /// Whether a failure to start is also a record on stdout. Where every line has to be a message of JSON-RPC, it is on
+    /// stderr only.
+    pub has_fatal_record: bool,
     pub tools: Tools,
     /// Tools that are enabled by default beside the usual ones.
     pub further_tools: &'static [&'static str],
@@ -185,6 +190,7 @@ pub struct OtherTool {
 const START: Start = Start {
     called: "bowline",
     failure_code: 1,
+    has_fatal_record: true,
     tools: Tools::Usual,
     further_tools: &[],
     other_tools: &[],
@@ -239,6 +245,7 @@ pub const DIALECTS: &[Entry] = &[
         start: Start {
             called: "opi",
             failure_code: 2,
+            has_fatal_record: true,
             tools: Tools::ReadOnlyUnlessAllowed,
             further_tools: &[],
             other_tools: opi::OTHER_TOOLS,
@@ -266,7 +273,7 @@ pub const DIALECTS: &[Entry] = &[
     Entry {
         name: acp::PROTOCOL.dialect,
         about: "editors and other clients of the Agent Client Protocol (bowline acp)",
-        start: START,
+        start: Start { has_fatal_record: false, ..START },
         protocol: &acp::PROTOCOL,
         make: |options| Box::new(acp::Acp::new(options)),
     },

@@ -74,6 +74,8 @@ pub(crate) struct Acp {
     permissions: permissions::Permissions,
     /// Whether sessions ask about calls although nobody has chosen that.
     asks_by_default: bool,
+    /// Whether sessions are kept, so that they can be opened again.
+    keeps_sessions: bool,
 }
 
 impl Acp {
@@ -85,6 +87,7 @@ impl Acp {
             upcoming: VecDeque::new(),
             permissions: permissions::Permissions::default(),
             asks_by_default: !options.has_chosen_approvals,
+            keeps_sessions: !options.has_no_store,
         }
     }
 

@@ -81,20 +81,20 @@ impl Acp {
 
     fn initialize(&mut self, origin: &Origin, fields: &mut Fields, records: &mut Vec<Record>) {
         self.client = Some(Client::read(&fields.value("clientCapabilities")));
-        let nothing = || Empty {};
+        let if_kept = || self.keeps_sessions.then_some(Empty {});
         let initialized = Initialized {
             protocol_version: VERSION,
             agent_info: AgentInfo { name: "bowline", title: "bowline", version: env!("CARGO_PKG_VERSION") },
             agent_capabilities: AgentCapabilities {
-                load_session: true,
+                load_session: self.keeps_sessions,
                 prompt_capabilities: PromptCapabilities { image: true, audio: false, embedded_context: true },
                 mcp_capabilities: McpCapabilities { http: true, sse: false },
                 session_capabilities: SessionCapabilities {
-                    list: nothing(),
-                    resume: nothing(),
-                    close: nothing(),
-                    delete: nothing(),
-                    fork: nothing(),
+                    list: if_kept(),
+                    resume: if_kept(),
+                    close: Empty {},
+                    delete: if_kept(),
+                    fork: if_kept(),
                 },
             },
             auth_methods: vec![AuthMethod {

@@ -54,11 +54,15 @@ pub(super) struct McpCapabilities {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct SessionCapabilities {
-    pub list: Empty,
-    pub resume: Empty,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list: Option<Empty>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Empty>,
     pub close: Empty,
-    pub delete: Empty,
-    pub fork: Empty,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delete: Option<Empty>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork: Option<Empty>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

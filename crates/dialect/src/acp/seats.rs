@@ -11,7 +11,7 @@ use bowline_core::model::Model;
 use bowline_core::reply::State;
 use bowline_core::sandbox::AskMode;
 use bowline_core::thinking::ThinkingLevel;
-use bowline_wire::Record;
+use bowline_wire::{Delta, Record};
 
 use super::opening::Opening;
 use super::records;
@@ -97,7 +97,7 @@ impl MessageNames {
 
     /// Returns the key by which pieces of a block are joined. No two sessions have a key in common.
     pub fn key(&self, content_index: usize) -> u64 {
-        self.keys.of_block(content_index) ^ (u64::from(self.seat) << 48)
+        Delta::key_in(self.seat, self.keys.of_block(content_index))
     }
 }
 
