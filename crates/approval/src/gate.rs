@@ -157,6 +157,10 @@ impl CallGate for Gate {
         self.memory.kept().ask
     }
 
+    fn wanted_ask_mode(&self) -> AskMode {
+        self.shared.ask
+    }
+
     fn set_ask_mode(&self, mode: AskMode) -> bool {
         self.memory.kept().ask = mode;
         true

@@ -61,6 +61,9 @@ impl Failure {
     /// Reports the failure on stderr and, as a record, on stdout, and returns the dialect's exit code for it.
     pub fn report(self, start: &Start) -> ExitCode {
         let code = self.tell(start.called, ExitCode::from(start.failure_code));
+        if !start.has_fatal_record {
+            return code;
+        }
         let bowline_wire::Record::Plain(mut line) = bowline_dialect::fatal(&self.to_string()) else {
             return code;
         };

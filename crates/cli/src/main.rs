@@ -89,7 +89,7 @@ fn main() -> ExitCode {
         bowline_tools::watch(std::io::stdin().lock());
         return ExitCode::SUCCESS;
     }
-    let readable: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let readable = written_out(words.iter().map(|word| word.to_string_lossy().into_owned()).collect());
     let choice = Choice::new(&started_as.to_string_lossy(), &readable);
     let report = |failure: Failure| failure.report(choice.start());
     let parsed = match words.iter().position(|word| word.to_str().is_none()) {
@@ -139,6 +139,15 @@ fn main() -> ExitCode {
         }
     };
     finish(result.map(|()| ExitCode::SUCCESS))
+}
+
+/// Returns the words with `acp`, as the first of them, written out as the flags that it stands for.
+fn written_out(mut words: Vec<String>) -> Vec<String> {
+    let asks_for_help = words.iter().any(|word| matches!(word.as_str(), "--help" | "-h"));
+    if words.first().is_some_and(|first| first == "acp") && !asks_for_help {
+        words.splice(..1, ["--mode", "rpc", "--dialect", "acp"].map(ToOwned::to_owned));
+    }
+    words
 }
 
 /// Prints a dialect or the protocol of extensions as JSON Schema.

@@ -45,6 +45,7 @@ pub(crate) fn options(
         host: Arc::new(ProvidersHost(providers.clone())),
         can_ask,
         start_limit: file.mcp_start_timeout(),
+        has_files: true,
         note: Arc::new(|text| note(format_args!("bowline: {text}"))),
     }
 }

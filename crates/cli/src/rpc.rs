@@ -18,7 +18,10 @@ pub(crate) fn main(arguments: &Arguments, entry: &'static Entry) -> Result<ExitC
     let environment = Environment::read(arguments.working_directory.as_deref())?;
     // The variable is omp's.
     let window_titles = environment.variable("PI_RPC_EMIT_TITLE") == Some("1");
-    let dialect = entry.make_with(&bowline_dialect::Options { window_titles });
+    let has_chosen_approvals = arguments.ask.is_some();
+    let has_no_store = arguments.no_session;
+    let options = bowline_dialect::Options { window_titles, has_chosen_approvals, has_no_store };
+    let dialect = entry.make_with(&options);
     let service = Service::prepare(arguments, environment, entry, dialect.policy())?;
     if std::io::stdin().is_terminal() {
         note(format_args!(

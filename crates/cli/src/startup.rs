@@ -9,7 +9,7 @@ use bowline_core::policy::Questions;
 use bowline_core::reply::SessionDamage;
 use bowline_dialect::{Entry, Start, Tools};
 use bowline_engine::{Configured, OpenedSession, Parts, SessionPlan, SystemPrompt, TASK_TOOL};
-use bowline_extension_host::{McpOptions, Places, Plan};
+use bowline_extension_host::{McpOptions, McpSessionServers, Places, Plan};
 use bowline_llm::{Providers, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
 use bowline_tools::{CommandEnvironment, Options, Selection, TODO, Toolbox};
@@ -70,6 +70,15 @@ pub(crate) fn prepare(
     };
     let configured = fixed.configure(&file, &environment.working_directory, None)?;
     let Configured { settings, toolbox, system_prompt, resources, hosts } = configured;
+    let mcp = mcp_servers::options(
+        environment,
+        &file,
+        &providers,
+        &resources,
+        &toolbox.options(),
+        policy.asks_questions(),
+    );
+    let session_servers = McpSessionServers::new(mcp);
     let configuration = Reader { fixed, resources: resources.clone() };
     if let Some(folder) = arguments.session_dir.as_deref().map(|folder| environment.expand(folder))
         && folder.exists()
@@ -91,6 +100,8 @@ pub(crate) fn prepare(
         models,
         gate: Arc::new(gate),
         hosts,
+        session_servers: Some(Arc::new(session_servers)),
+        own_host: None,
         configuration: Some(Arc::new(configuration)),
         clock,
     };

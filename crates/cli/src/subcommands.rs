@@ -63,6 +63,22 @@ real and work in a temporary folder, which is removed at the end.
         flags: &[],
     },
     Subcommand {
+        name: "acp",
+        action: Action::Rpc,
+        about: "serve an editor by the Agent Client Protocol",
+        usage: "\
+bowline acp [flags]
+
+Serves an editor on stdin and stdout: Zed, JetBrains, Neovim, Emacs, acpx and any other client of the Agent Client Protocol.
+It is the same as bowline --mode rpc --dialect acp. The flags are the defaults of every session; the folder that a session
+works in is the editor's. Without --ask, the user is asked before files are changed and commands are run.
+",
+        examples: "bowline acp\nbowline acp --model anthropic/claude-sonnet-5 --sandbox workspace-write\n",
+        verbs: &[],
+        takes_words: false,
+        flags: &[],
+    },
+    Subcommand {
         name: "sessions",
         action: Action::Sessions,
         about: "sessions on disk: list, show, rm, undo, fsck",

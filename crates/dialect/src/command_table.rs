@@ -30,6 +30,8 @@ pub(crate) enum Action {
     ProtocolInfo,
     /// The client chooses the version of the protocol, in this field.
     Negotiate(&'static str),
+    /// The dialect carries it out, because it takes several commands or none.
+    Own,
 }
 
 impl Action {
@@ -43,6 +45,7 @@ impl Action {
                 let protocol_version = fields.get(*field).and_then(Value::as_u64).unwrap_or_default();
                 Decoded::Negotiated { origin, protocol_version }
             }
+            Self::Own => Decoded::Own { origin, fields: Fields::new(fields) },
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::answer_table::AnswerRow;
 use crate::envelope::Head;
-use crate::fields::Field;
+use crate::fields::{Field, Fields};
 use crate::protocol::Protocol;
 
 /// A decoded line.
@@ -22,6 +22,11 @@ pub(crate) enum Decoded {
     Negotiated {
         origin: Origin,
         protocol_version: u64,
+    },
+    /// A command that the dialect carries out; the origin names it.
+    Own {
+        origin: Origin,
+        fields: Fields,
     },
 }
 

@@ -51,6 +51,10 @@ pub(crate) enum Kind {
     CountTo(u64),
     /// Any number.
     Number,
+    /// An integer of at least 0.
+    Whole,
+    /// Any value.
+    AnyValue,
     /// The name of one of these thinking levels.
     Level(&'static [ThinkingLevel]),
     /// A list of `{"type":"image","data":…,"mimeType":…}`.
@@ -157,6 +161,8 @@ impl Kind {
             Self::OneNumberOf(numbers) => json!({ "enum": numbers }),
             Self::CountTo(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
             Self::Number => json!({ "type": "number" }),
+            Self::Whole => json!({ "type": "integer", "minimum": 0 }),
+            Self::AnyValue => json!({}),
             Self::Level(levels) => json!({ "enum": levels }),
             Self::Images => json!({ "type": "array", "items": {
                 "type": "object",
@@ -190,6 +196,8 @@ impl Kind {
             Self::OneNumberOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
             Self::CountTo(most) => format!("an integer from 1 to {most}"),
             Self::Number => "a number".to_owned(),
+            Self::Whole => "an integer of at least 0".to_owned(),
+            Self::AnyValue => "a value".to_owned(),
             Self::Level(levels) => format!("one of {}", quoted(levels.iter())),
             Self::Images => "a list of images".to_owned(),
             Self::Attachments => "a list of attachments".to_owned(),
@@ -214,6 +222,8 @@ impl Kind {
             Self::OneNumberOf(numbers) => value.as_u64().is_some_and(|number| numbers.contains(&number)),
             Self::CountTo(most) => value.as_u64().is_some_and(|count| (1..=*most).contains(&count)),
             Self::Number => value.is_number(),
+            Self::Whole => value.is_u64(),
+            Self::AnyValue => true,
             Self::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),
             Self::Level(levels) => {
                 let level = value.as_str().and_then(ThinkingLevel::parse);
@@ -309,7 +319,7 @@ fn shorten(value: &Value) -> String {
 
 /// The fields of a command after they were checked against its row. Reading an absent field returns the empty value of
 /// its kind.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -369,6 +379,11 @@ impl Fields {
             Some(Value::Array(values)) => values,
             _ => Vec::new(),
         }
+    }
+
+    /// Returns a value of any kind; `null` if it is absent.
+    pub fn value(&mut self, name: &str) -> Value {
+        self.0.remove(name).unwrap_or_default()
     }
 
     pub fn object(&mut self, name: &str) -> Map<String, Value> {

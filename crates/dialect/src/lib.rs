@@ -22,6 +22,7 @@
 //! Only opi reorders records. The others encode each event when it occurs; a record that combines several events, such
 //! as the end of a run or the tool results of a turn, is written with the last of them.
 
+mod acp;
 mod answer_table;
 mod approval_text;
 mod command_table;
@@ -31,8 +32,6 @@ mod envelope;
 mod family;
 mod fields;
 mod json;
-#[cfg(test)]
-mod json_rpc_dialect;
 mod local_data;
 mod omp;
 mod open_questions;
@@ -44,6 +43,7 @@ mod protocol;
 mod protocol_info;
 mod sandbox;
 mod schema;
+mod shown_patch;
 mod single_session;
 mod snapshot;
 
@@ -81,6 +81,12 @@ pub trait Dialect: Send {
 
     /// Encodes the reply to a command for a session.
     fn reply(&mut self, session: SessionTag, reply: &Reply, records: &mut Vec<Record>);
+
+    /// Returns what is to be carried out next, in dialects in which one line of the client takes several commands. It is
+    /// asked for after each line, event and reply.
+    fn follow_up(&mut self) -> Option<Incoming> {
+        None
+    }
 }
 
 /// A line of the client that is not answered by the dialect itself.
@@ -135,6 +141,10 @@ impl Entry {
 pub struct Options {
     /// Whether clients of omp are sent the titles that extensions set.
     pub window_titles: bool,
+    /// Whether the user has chosen when to be asked about tool calls.
+    pub has_chosen_approvals: bool,
+    /// Whether sessions are in memory only, so that none of before can be opened.
+    pub has_no_store: bool,
 }
 
 /// How a dialect's clients expect the process to start.
@@ -144,6 +154,9 @@ pub struct Start {
     pub called: &'static str,
     /// The exit code when it cannot start.
     pub failure_code: u8,
+    /// Whether a failure to start is also a record on stdout. Where every line has to be a message of JSON-RPC, it is on
+    /// stderr only.
+    pub has_fatal_record: bool,
     pub tools: Tools,
     /// Tools that are enabled by default beside the usual ones.
     pub further_tools: &'static [&'static str],
@@ -177,6 +190,7 @@ pub struct OtherTool {
 const START: Start = Start {
     called: "bowline",
     failure_code: 1,
+    has_fatal_record: true,
     tools: Tools::Usual,
     further_tools: &[],
     other_tools: &[],
@@ -231,6 +245,7 @@ pub const DIALECTS: &[Entry] = &[
         start: Start {
             called: "opi",
             failure_code: 2,
+            has_fatal_record: true,
             tools: Tools::ReadOnlyUnlessAllowed,
             further_tools: &[],
             other_tools: opi::OTHER_TOOLS,
@@ -254,6 +269,13 @@ pub const DIALECTS: &[Entry] = &[
         start: START,
         protocol: &operator::FLAT_PROTOCOL,
         make: |_| Box::new(operator::Operator::new(operator::Form::Code)),
+    },
+    Entry {
+        name: acp::PROTOCOL.dialect,
+        about: "editors and other clients of the Agent Client Protocol (bowline acp)",
+        start: Start { has_fatal_record: false, ..START },
+        protocol: &acp::PROTOCOL,
+        make: |options| Box::new(acp::Acp::new(options)),
     },
 ];
 
@@ -343,6 +365,11 @@ mod tests {
         })
     }
 
+    /// The dialects whose lines name their command by `type`.
+    fn flat_dialects() -> impl Iterator<Item = &'static Entry> {
+        DIALECTS.iter().filter(|entry| entry.protocol.envelope.name_member() == "type")
+    }
+
     /// A command of a dialect with any values in its fields.
     fn any_command() -> impl Strategy<Value = (usize, Value)> {
         (0..DIALECTS.len()).prop_flat_map(|index| {
@@ -350,9 +377,15 @@ mod tests {
             (Just(index), 0..rows.len(), prop::collection::vec(any_json(), 4)).prop_map(
                 move |(index, row, values)| {
                     let row = &rows[row];
-                    let mut line = serde_json::json!({ "id": 1, "type": row.name });
+                    let name_member = DIALECTS[index].protocol.envelope.name_member();
+                    let mut line = serde_json::json!({ "id": 1, name_member: row.name });
+                    let is_flat = name_member == "type";
                     for (field, value) in row.fields.iter().zip(values) {
-                        line[field.name] = value;
+                        if is_flat {
+                            line[field.name] = value;
+                        } else {
+                            line["params"][field.name] = value;
+                        }
                     }
                     (index, line)
                 },
@@ -371,7 +404,9 @@ mod tests {
             serde_json::from_slice::<Value>(bytes).unwrap();
             assert!(!bytes.contains(&b'\n'));
         }
-        let may_be_ignored = entry.protocol.answers.iter().any(|row| line.contains(row.name));
+        // A notification of JSON-RPC gets no response, and an answer to nothing is ignored.
+        let is_json_rpc = entry.protocol.envelope.name_member() == "method";
+        let may_be_ignored = is_json_rpc || entry.protocol.answers.iter().any(|row| line.contains(row.name));
         assert!(incoming.is_some() || records.len() == 1 || may_be_ignored, "{}: {line}", entry.name);
     }
 
@@ -394,7 +429,7 @@ mod tests {
 
     #[test]
     fn dialects_with_words_for_questions_ask_them() {
-        for entry in DIALECTS {
+        for entry in flat_dialects() {
             let mut dialect = entry.make();
             // The first pi, opi and operator-use's document have no requests to the user; the first pi has questions about
             // calls, for users who turn them on.
@@ -418,7 +453,7 @@ mod tests {
 
     #[test]
     fn separators_in_an_id_come_back_escaped() {
-        for entry in DIALECTS {
+        for entry in flat_dialects() {
             let mut records = Vec::new();
             let line = Line::Text("{\"id\":\"\u{2028}\",\"type\":\"get_protocol_info\"}".to_owned());
             entry.make().decode(line, &mut records);
@@ -432,11 +467,8 @@ mod tests {
     fn every_dialect_describes_itself() {
         for entry in DIALECTS {
             assert_eq!(entry.protocol.dialect, entry.name);
-            assert!(
-                entry.protocol.commands.iter().any(|row| row.name == "get_protocol_info"),
-                "{}",
-                entry.name
-            );
+            let describes = if entry.name == "acp" { "initialize" } else { "get_protocol_info" };
+            assert!(entry.protocol.commands.iter().any(|row| row.name == describes), "{}", entry.name);
             let names = entry.protocol.record_names();
             assert!(names.iter().all(|name| !name.is_empty()), "{names:?}");
         }

@@ -1,4 +1,4 @@
-//! What happens to a decoded line in a dialect that has one session, as every dialect that can be chosen does.
+//! What happens to a decoded line in a dialect that has one session, as every dialect but acp does.
 
 use bowline_core::SessionTag;
 use bowline_core::command::Origin;
@@ -21,6 +21,8 @@ pub(crate) fn forward(
     match decoded {
         Ok(Decoded::Request(request)) => Some(Incoming::Request { session: SessionTag::FIRST, request }),
         Ok(Decoded::Answer(given)) => answer(&given),
+        // No dialect with one session has such commands.
+        Ok(Decoded::Own { .. }) => None,
         Ok(Decoded::Quit(origin)) => {
             records.push(respond(&origin, None));
             Some(Incoming::Quit)

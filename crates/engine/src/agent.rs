@@ -8,17 +8,18 @@ use bowline_core::limits::Spent;
 use bowline_core::model::Model;
 use bowline_core::policy::Policy;
 use bowline_core::reply::{Refusal, RefusalCode, SessionDamage};
-use bowline_core::session_tag::SessionRequest;
+use bowline_core::session_tag::{SessionRequest, SessionSource};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_extension::Resources;
 use bowline_llm::{Providers, Resolved};
 use bowline_session::{Clock, Context, Header, Location, NewSession};
 use bowline_tools::Toolbox;
+use serde_json::{Map, Value};
 
 use crate::budget::spent_in;
 use crate::call_gate::CallGate;
 use crate::configuration::{Configuration, Configured};
-use crate::extension::Host;
+use crate::extension::{Host, SessionServers};
 use crate::model_wishes::LaterModels;
 use crate::session_notes::SessionNotes;
 use crate::settings::{SessionPlan, Settings};
@@ -44,6 +45,10 @@ pub struct Parts {
     pub gate: Arc<dyn CallGate>,
     /// What brings extensions to sessions, in the order in which hooks call them.
     pub hosts: Vec<Arc<dyn Host>>,
+    /// Makes a host of the MCP servers that only one session uses.
+    pub session_servers: Option<Arc<dyn SessionServers>>,
+    /// The host of those of this session.
+    pub own_host: Option<Arc<dyn Host>>,
     /// Reads the settings, and what depends on them, again. Without it, a reload keeps them.
     pub configuration: Option<Arc<dyn Configuration>>,
     /// Where times, ids and randomness come from.
@@ -144,6 +149,7 @@ impl Agent {
             parts.system_prompt = system_prompt;
             parts.resources = resources;
             parts.hosts = hosts;
+            parts.hosts.extend(parts.own_host.clone());
         })
     }
 
@@ -191,6 +197,18 @@ impl Agent {
         &self.parts.hosts
     }
 
+    /// Returns an agent whose sessions also use these MCP servers.
+    pub fn with_servers(&self, servers: &Map<String, Value>) -> Self {
+        match self.parts.session_servers.as_ref().filter(|_| !servers.is_empty()) {
+            Some(maker) => self.with(|parts| {
+                let host = maker.host(servers);
+                parts.own_host = Some(Arc::clone(&host));
+                parts.hosts.push(host);
+            }),
+            None => self.clone(),
+        }
+    }
+
     pub(crate) fn clock(&self) -> &Clock {
         &self.parts.clock
     }
@@ -201,10 +219,29 @@ impl Agent {
             let text = format!("{} is not an absolute path of a folder", request.working_directory.display());
             return Err(Refusal::new(RefusalCode::InvalidArgument, text));
         }
-        match request.file {
-            Some(path) => self.open_file(&path, &request.working_directory),
-            None => self.create(request.working_directory, None),
+        match request.source {
+            SessionSource::File(path) => self.open_file(&path, &request.working_directory),
+            SessionSource::CopyOf(path) => self.copy_file(&path, request.working_directory),
+            SessionSource::New { is_kept } => {
+                let mut opened = self.create(request.working_directory, None)?;
+                if is_kept {
+                    opened.file.persist_now().map_err(session_unavailable)?;
+                }
+                Ok(opened)
+            }
         }
+    }
+
+    /// Creates a session with the conversation of another one, which may be in use.
+    fn copy_file(&self, path: &Path, working_directory: PathBuf) -> Result<OpenedSession, Refusal> {
+        let original =
+            bowline_session::Session::read(path, &working_directory).map_err(session_unavailable)?;
+        let location = self.location_for(&working_directory);
+        let plan = NewSession { working_directory, location, id: None, parent: None };
+        let copy = original.with_clock(self.clock().clone()).copy(plan).map_err(session_unavailable)?;
+        let mut opened = OpenedSession::new(copy)?;
+        opened.count_spent(self)?;
+        Ok(opened)
     }
 
     /// Opens an existing session.
@@ -222,11 +259,15 @@ impl Agent {
         working_directory: PathBuf,
         parent: Option<String>,
     ) -> Result<OpenedSession, Refusal> {
-        let location = match &self.session_plan().store {
-            Some(store) => Location::Directory(store.directory_for(&working_directory)),
-            None => Location::Memory,
-        };
+        let location = self.location_for(&working_directory);
         self.create_at(location, working_directory, parent)
+    }
+
+    fn location_for(&self, working_directory: &Path) -> Location {
+        match &self.session_plan().store {
+            Some(store) => Location::Directory(store.directory_for(working_directory)),
+            None => Location::Memory,
+        }
     }
 
     /// Creates a session in a given place.

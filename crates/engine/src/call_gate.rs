@@ -43,6 +43,11 @@ pub trait CallGate: Debug + Send + Sync {
         AskMode::Never
     }
 
+    /// Returns when the user wants to be asked, whatever a client has chosen since.
+    fn wanted_ask_mode(&self) -> AskMode {
+        self.ask_mode()
+    }
+
     /// Changes when the user is asked. Returns whether it did.
     fn set_ask_mode(&self, _mode: AskMode) -> bool {
         false

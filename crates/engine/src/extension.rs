@@ -22,6 +22,7 @@ use bowline_core::tool::ToolDefinition;
 use bowline_core::ui::{Dialog, DialogAnswer, Display, ExtensionError, Screen, WidgetInput};
 use bowline_llm::{Providers, Resolved};
 use bowline_tools::{BoxFuture, CallContext, Tool};
+use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -34,6 +35,12 @@ pub trait Host: fmt::Debug + Send + Sync {
     ///
     /// Otherwise prompts wait until the host sends [`ExtensionInput::Ready`], which it does in bounded time.
     fn attach(&self, link: SessionLink, about: About) -> Option<Box<dyn Attached>>;
+}
+
+/// Makes hosts of MCP servers that a client wants only one session to use.
+pub trait SessionServers: fmt::Debug + Send + Sync {
+    /// Returns the host of servers that are described by name, in the form of `mcp.json`.
+    fn host(&self, servers: &Map<String, Value>) -> Arc<dyn Host>;
 }
 
 /// What a host keeps for a session. Dropping it ends everything that it started.

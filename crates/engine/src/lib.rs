@@ -59,7 +59,7 @@ pub use configuration::{Configuration, Configured};
 pub use detached_session::DetachedSession;
 pub use extension::{
     About, Attached, CommandResult, Delivery, Extension, ExtensionInput, FoundTool, Host, HostId, KnownTool,
-    Mirror, OfferedTool, SessionContext, SessionLink, ToolSource,
+    Mirror, OfferedTool, SessionContext, SessionLink, SessionServers, ToolSource,
 };
 pub use file_changes::{UNDO_FOLDER, restored_note};
 pub use host::HostRequest;

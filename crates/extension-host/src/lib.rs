@@ -8,7 +8,7 @@ mod mcp;
 mod process;
 pub mod protocol;
 
-pub use mcp::{McpHost, McpOptions};
+pub use mcp::{McpHost, McpOptions, McpSessionServers};
 pub use process::{
     DEFAULT_START_LIMIT, Direction, Found, GivenFlag, IfUnknown, Launch, MANIFEST, Manifest, Named,
     NotLoaded, PiFolder, PiHosting, Places, Plan, ProcessHost, Program, Trace,

@@ -168,6 +168,9 @@ impl Connection {
                     {
                         self.take_report(report, &mut output);
                     }
+                    if self.follow_up(&mut output).is_break() {
+                        break 0;
+                    }
                     self.outbox.flush_now(&mut output)
                 }
                 Happened::Written(result) => result,
@@ -244,8 +247,23 @@ impl Connection {
     fn take_line(&mut self, line: Line, output: &mut bowline_wire::Output) -> ControlFlow<()> {
         let incoming = self.dialect.decode(line, &mut self.records);
         self.post();
+        if let Some(incoming) = incoming {
+            self.take_incoming(incoming, output)?;
+        }
+        self.follow_up(output)
+    }
+
+    /// Carries out what the dialect wants to be done beside what the client has sent.
+    fn follow_up(&mut self, output: &mut bowline_wire::Output) -> ControlFlow<()> {
+        while let Some(incoming) = self.dialect.follow_up() {
+            self.take_incoming(incoming, output)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn take_incoming(&mut self, incoming: Incoming, output: &mut bowline_wire::Output) -> ControlFlow<()> {
         match incoming {
-            Some(Incoming::Request { session, request }) => {
+            Incoming::Request { session, request } => {
                 if let Some(Input::Request(Request { origin, .. })) =
                     self.take_input(session, Input::Request(request), output)
                 {
@@ -253,19 +271,19 @@ impl Connection {
                 }
             }
             // An answer to a session that is gone is as late as any other.
-            Some(Incoming::Answer { session, answer }) => {
+            Incoming::Answer { session, answer } => {
                 self.take_input(session, Input::Answer(answer), output);
             }
             // As late as any other if the session is gone.
-            Some(Incoming::HostReport { session, report }) => {
+            Incoming::HostReport { session, report } => {
                 self.take_input(session, Input::HostReport(report), output);
             }
-            Some(Incoming::Open { session, origin, request }) => {
+            Incoming::Open { session, origin, request } => {
                 if let Some(reply) = self.sessions.open(session, origin, request) {
                     self.reply(session, &reply);
                 }
             }
-            Some(Incoming::Close { session, origin }) => {
+            Incoming::Close { session, origin } => {
                 let reply = match self.sessions.get(session) {
                     Some(open) => open.close(origin),
                     None => Some(Reply { origin, result: Err(unknown_session()) }),
@@ -275,8 +293,7 @@ impl Connection {
                     None => drop(self.take_input(session, Input::Shutdown, output)),
                 }
             }
-            Some(Incoming::Quit) => return ControlFlow::Break(()),
-            None => {}
+            Incoming::Quit => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
     }

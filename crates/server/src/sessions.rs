@@ -30,6 +30,8 @@ enum Seat {
     Opening {
         origin: Origin,
         working_directory: PathBuf,
+        /// The agent with what only this session uses.
+        agent: Agent,
     },
     Open(Box<OpenSession>),
 }
@@ -57,8 +59,18 @@ impl Sessions {
         opened: OpenedSession,
         working_directory: PathBuf,
     ) -> Result<(), Refusal> {
+        self.add_for(self.agent.clone(), tag, opened, working_directory)
+    }
+
+    fn add_for(
+        &mut self,
+        agent: Agent,
+        tag: SessionTag,
+        opened: OpenedSession,
+        working_directory: PathBuf,
+    ) -> Result<(), Refusal> {
         let inputs = Inputs::new(tag, self.sender.clone());
-        let session = Session::new(self.agent.clone(), opened, working_directory, inputs)?;
+        let session = Session::new(agent, opened, working_directory, inputs)?;
         let open = OpenSession { session, closing: None, is_broken: false };
         self.seats.insert(tag, Seat::Open(Box::new(open)));
         Ok(())
@@ -71,8 +83,9 @@ impl Sessions {
             return Some(Reply { origin, result: Err(refusal) });
         }
         let working_directory = request.working_directory.clone();
-        self.seats.insert(tag, Seat::Opening { origin, working_directory });
-        let (agent, sender) = (self.agent.clone(), self.sender.clone());
+        let agent = self.agent.with_servers(&request.servers);
+        self.seats.insert(tag, Seat::Opening { origin, working_directory, agent: agent.clone() });
+        let sender = self.sender.clone();
         tokio::spawn(async move {
             let opening = tokio::task::spawn_blocking(move || agent.open(request)).await;
             let result = opening.unwrap_or_else(|error| {
@@ -89,8 +102,10 @@ impl Sessions {
         tag: SessionTag,
         result: Result<OpenedSession, Refusal>,
     ) -> Option<Reply> {
-        let Some(Seat::Opening { origin, working_directory }) = self.seats.remove(&tag) else { return None };
-        let added = result.and_then(|opened| self.add(tag, opened, working_directory));
+        let Some(Seat::Opening { origin, working_directory, agent }) = self.seats.remove(&tag) else {
+            return None;
+        };
+        let added = result.and_then(|opened| self.add_for(agent, tag, opened, working_directory));
         let result = added.map(|()| {
             let session = self.get(tag).map(|open| &open.session);
             Answer::SessionOpened {

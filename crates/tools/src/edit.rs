@@ -229,5 +229,13 @@ fn outcome(given: &str, before: &str, after: &str, replacements: &[Replacement])
     Outcome::text(text).with_details(details)
 }
 
+/// Returns the change from one text to another as a patch; `None` if that would be too large.
+pub(crate) fn patch(given: &str, before: &str, after: &str) -> Option<String> {
+    let place = Match { range: 0..before.len(), loose: false };
+    let whole = Replacement { index: 0, place, new: after.to_owned() };
+    let difference = difference::between(given, before, after, &[whole]);
+    (!difference.is_shortened).then_some(difference.patch)
+}
+
 #[cfg(test)]
 mod tests;

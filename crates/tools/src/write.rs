@@ -1,11 +1,15 @@
 //! The tool `write`: creates or replaces a file, with missing directories.
 
 use std::fs;
+use std::io::Read as _;
+use std::path::Path;
 
 use bowline_core::tool::{ToolDisplay, ToolTraits};
+use serde_json::json;
 
 use crate::atomic_file;
 use crate::builtin::{Builtin, Call, described, uninterrupted, with_path_alias};
+use crate::edit;
 use crate::error::Error;
 use crate::file_locks;
 use crate::parameters::{Kind, Parameter, text};
@@ -30,6 +34,20 @@ pub(crate) static TOOL: Builtin = Builtin {
     run: |call| Box::pin(async move { write(call).await.unwrap_or_else(Outcome::from) }),
 };
 
+/// The longest text, before or after, whose change is shown. It is only for people.
+const LONGEST_SHOWN: usize = 512 * 1024;
+
+/// Returns the change to a file that is there, if it is a text of moderate size.
+fn patch(given: &str, path: &Path, content: &str) -> Option<String> {
+    if content.len() > LONGEST_SHOWN {
+        return None;
+    }
+    let mut before = String::new();
+    let file = bowline_files::open(path).ok()?;
+    file.take(LONGEST_SHOWN as u64 + 1).read_to_string(&mut before).ok()?;
+    if before.len() > LONGEST_SHOWN { None } else { edit::patch(given, &before, content) }
+}
+
 async fn write(call: Call) -> Result<Outcome, Error> {
     let given = text(&call.arguments, "path").unwrap_or_default().to_owned();
     let content = text(&call.arguments, "content").unwrap_or_default().to_owned();
@@ -44,6 +62,7 @@ async fn write(call: Call) -> Result<Outcome, Error> {
             atomic_file::existing(path).map_err(|error| Error::opening("write", &given, path, error))?;
         let length = |file: &fs::File| file.metadata().map(|found| found.len());
         let was_empty = existing.as_ref().map(|file| length(file).is_ok_and(|length| length == 0));
+        let patch = existing.as_ref().and_then(|_| patch(&given, path, &content));
         atomic_file::replace(path, existing.as_ref(), content.as_bytes(), spare.as_deref())
             .map_err(Error::file("write", &given))?;
         let verb = match &was_empty {
@@ -53,7 +72,12 @@ async fn write(call: Call) -> Result<Outcome, Error> {
             Some(false) => "Replaced",
         };
         let size = Totals::of(&content);
-        Ok(Outcome::text(format!("{verb} {given} ({} lines, {} bytes).", size.lines, size.bytes)))
+        let mut details = json!({ "created": was_empty.is_none() });
+        if let Some(patch) = patch {
+            details["patch"] = patch.into();
+        }
+        let text = format!("{verb} {given} ({} lines, {} bytes).", size.lines, size.bytes);
+        Ok(Outcome::text(text).with_details(details))
     })
     .await
 }

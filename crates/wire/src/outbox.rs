@@ -17,6 +17,12 @@ pub const DEFAULT_OUTBOX_BOUND: usize = 8 * 1024 * 1024;
 /// How many bytes of queued records are gathered for one write: four times a pipe's usual capacity.
 const GATHERED: usize = 256 * 1024;
 
+/// How many records are looked at for one that a delta can join: about as many as sessions that answer at the same time.
+const LOOKED_BACK: usize = 64;
+
+/// How many bits of a key tell apart the blocks of one session.
+const SESSION_SHIFT: u32 = 40;
+
 /// The multiple of the bound above which no further command is read.
 const FAR_OVER: usize = 4;
 
@@ -56,13 +62,29 @@ impl From<Delta> for Record {
     }
 }
 
+impl Delta {
+    /// Returns the key of a block of a session: no two sessions of a connection have a key in common.
+    pub fn key_in(session: u32, block: u64) -> u64 {
+        (u64::from(session) << SESSION_SHIFT) | (block & ((1 << SESSION_SHIFT) - 1))
+    }
+
+    /// Returns the session that it belongs to, on a connection of several.
+    fn session(&self) -> u64 {
+        self.key >> SESSION_SHIFT
+    }
+
+    fn len(&self) -> usize {
+        self.prefix.len() + self.body.len() + self.suffix.len()
+    }
+}
+
 impl Record {
     /// Returns the size on the wire, including the line ending.
     fn len(&self) -> usize {
         1 + match self {
             Self::Plain(bytes) => bytes.len(),
             Self::Pieces(pieces) => pieces.len(),
-            Self::Delta(delta) => delta.prefix.len() + delta.body.len() + delta.suffix.len(),
+            Self::Delta(delta) => delta.len(),
         }
     }
 
@@ -118,23 +140,39 @@ impl Outbox {
         Self { may_join: false, ..self }
     }
 
-    /// Queues a record. It joins with the last queued one if both are deltas of one block and the reader lags.
+    /// Queues a record. It joins with the last one of its session if both are deltas of one block and the reader lags.
     pub fn push(&mut self, record: Record) {
-        let before = self.waiting.back().map_or(0, Record::len);
-        match (self.waiting.back_mut(), record) {
-            (Some(Record::Delta(last)), Record::Delta(mut delta))
-                if self.is_lagging && self.may_join && last.key == delta.key =>
-            {
-                std::mem::swap(&mut last.body, &mut delta.body);
-                delta.body.extend_from_slice(&last.body);
-                *last = delta;
-                self.waiting_bytes -= before;
-                self.waiting_bytes += self.waiting.back().map_or(0, Record::len);
+        let record = match record {
+            Record::Delta(delta) if self.is_lagging && self.may_join => match self.joinable(&delta) {
+                Some(place) => return self.join(place, delta),
+                None => Record::Delta(delta),
+            },
+            record => record,
+        };
+        self.waiting_bytes += record.len();
+        self.waiting.push_back(record);
+    }
+
+    /// Returns the place of the delta that another one joins. Only deltas of other sessions may be between them.
+    fn joinable(&self, delta: &Delta) -> Option<usize> {
+        for (place, record) in self.waiting.iter().enumerate().rev().take(LOOKED_BACK) {
+            match record {
+                Record::Delta(earlier) if earlier.key == delta.key => return Some(place),
+                Record::Delta(earlier) if earlier.session() != delta.session() => {}
+                _ => return None,
             }
-            (_, record) => {
-                self.waiting_bytes += record.len();
-                self.waiting.push_back(record);
-            }
+        }
+        None
+    }
+
+    fn join(&mut self, place: usize, mut delta: Box<Delta>) {
+        if let Some(Record::Delta(earlier)) = self.waiting.get_mut(place) {
+            let before = earlier.len();
+            std::mem::swap(&mut earlier.body, &mut delta.body);
+            delta.body.extend_from_slice(&earlier.body);
+            *earlier = delta;
+            self.waiting_bytes += earlier.len();
+            self.waiting_bytes -= before;
         }
     }
 
@@ -279,6 +317,22 @@ mod tests {
         outbox.push(delta(2, "h"));
         outbox.push(delta(2, "i"));
         assert_eq!(written(&mut outbox), "<2:h>\n<2:i>\n");
+    }
+
+    #[test]
+    fn deltas_of_sessions_that_answer_side_by_side_join() {
+        let mut outbox = Outbox::default();
+        let of = |session: u32, body: &str| delta(Delta::key_in(session, 1), body);
+        let key = |session: u32| Delta::key_in(session, 1);
+        outbox.push(plain("x"));
+        outbox.flush_with(|_| full()).unwrap();
+        for record in [of(1, "a"), of(2, "A"), of(1, "b"), of(2, "B"), plain("y"), of(1, "c"), of(2, "C")] {
+            outbox.push(record);
+        }
+        let queued = outbox.queued_bytes();
+        let text = written(&mut outbox);
+        let expected = format!("x\n<{0}:ab>\n<{1}:AB>\ny\n<{0}:c>\n<{1}:C>\n", key(1), key(2));
+        assert_eq!((text.as_str(), queued), (expected.as_str(), expected.len()));
     }
 
     #[test]

@@ -47,7 +47,8 @@ fn broken_lines() -> Vec<Vec<u8>> {
 #[test]
 fn every_broken_line_gets_one_response_in_every_dialect() {
     let lines = broken_lines();
-    for entry in bowline_dialect::DIALECTS {
+    // acp has the envelope of JSON-RPC, and tests of its own.
+    for entry in bowline_dialect::DIALECTS.iter().filter(|entry| entry.name != "acp") {
         let workspace = Workspace::empty();
         let mut agent = Launch::rpc(&workspace).dialect(entry.name).start();
         let mut all = lines.join(&b'\n');

@@ -115,7 +115,8 @@ fn commands_with_wrong_fields(protocol: &Protocol) -> Vec<String> {
 
 #[test]
 fn every_hostile_line_gets_one_response_in_every_dialect() {
-    for entry in bowline_dialect::DIALECTS {
+    // acp has the envelope of JSON-RPC, and tests of its own.
+    for entry in bowline_dialect::DIALECTS.iter().filter(|entry| entry.name != "acp") {
         let mut lines = unreadable();
         lines.extend(commands_with_wrong_fields(&Protocol::of(entry.name)));
         assert!(lines.len() >= 200, "{}: {}", entry.name, lines.len());

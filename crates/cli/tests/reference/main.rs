@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "test support fails a test by panicking")]
 #![expect(clippy::needless_pass_by_value, reason = "callers pass `json!` values")]
 
+mod acp_page;
 mod book;
 mod extension_page;
 mod page;
@@ -80,6 +81,11 @@ fn reference_of_extensions_matches_the_program() {
         "docs/protocol/extension.md",
         &extension_page::render(&Protocol::of_schema(bowline_extension_host::protocol::schema())),
     );
+}
+
+#[test]
+fn reference_of_acp_matches_the_program() {
+    check("docs/protocol/acp.md", &acp_page::render(&Protocol::of("acp")));
 }
 
 #[test]

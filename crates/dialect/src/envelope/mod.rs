@@ -1,11 +1,9 @@
 //! The envelope of a protocol: where a line holds its id, the name of its command and its parameters, which lines answer
 //! a question of the agent, and how commands and responses are laid out in the schema.
 //!
-//! [`flat::Flat`] is the envelope of every dialect that can be chosen. `json_rpc`, which only the tests use so far, holds
-//! the code around it to not assuming that one.
+//! [`json_rpc::JsonRpc`] is that of acp, and [`flat::Flat`] that of all others.
 
 pub(crate) mod flat;
-#[cfg(test)]
 pub(crate) mod json_rpc;
 
 use std::fmt;

@@ -126,6 +126,7 @@ fn checked(mut decoded: Decoded) -> Result<Decoded, Refused> {
         Decoded::Request(Request { origin, .. })
         | Decoded::Quit(origin)
         | Decoded::ProtocolInfo(origin)
+        | Decoded::Own { origin, .. }
         | Decoded::Negotiated { origin, .. } => {
             origin.id = checked_id(origin.id.take())?;
         }

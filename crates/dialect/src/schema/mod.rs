@@ -219,5 +219,5 @@ fn camel_case(name: &str) -> String {
         let mut letters = word.chars();
         letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
     };
-    name.split(['_', '-', '/']).filter_map(word).collect()
+    name.split(['_', '-', '/', '$']).filter_map(word).collect()
 }

@@ -11,7 +11,7 @@ macro_rules! published {
     };
 }
 
-published!("extension", "omp", "operator", "operator-flat", "opi", "pi", "pi-classic");
+published!("acp", "extension", "omp", "operator", "operator-flat", "opi", "pi", "pi-classic");
 
 /// Returns the finished schema of a dialect, or of the protocol of extensions (`extension`), as text.
 pub fn published(name: &str) -> Option<String> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bowline_core::SessionTag;
 use bowline_core::policy::Policy;
-use bowline_core::session_tag::SessionRequest;
+use bowline_core::session_tag::{SessionRequest, SessionSource};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_engine::{
     Agent, CallGate, CompactionLimits, CompactionSettings, Configuration, Host, Inputs, ModelDefaults, Parts,
@@ -18,7 +18,7 @@ use bowline_llm::{Providers, Sources};
 use bowline_session::{Clock, Durability, Store};
 use bowline_testkit::{ModelServer, Reply, Usage};
 use bowline_tools::{Options, Selection, Tool, Toolbox};
-use serde_json::json;
+use serde_json::{Map, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
@@ -138,11 +138,17 @@ impl Setup {
                 ..ModelDefaults::default()
             },
             gate: self.gate,
+            session_servers: None,
+            own_host: None,
             hosts: self.hosts,
             configuration: self.configuration,
             clock: Clock::System,
         });
-        let request = SessionRequest { working_directory: work.clone(), file: None };
+        let request = SessionRequest {
+            working_directory: work.clone(),
+            source: SessionSource::New { is_kept: false },
+            servers: Map::new(),
+        };
         let (sender, receiver) = mpsc::channel(64);
         let opened = agent.open(request).unwrap();
         let session = Session::new(agent, opened, work, Inputs::new(SessionTag::FIRST, sender)).unwrap();

@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bowline_engine::{About, Attached, Host, SessionLink};
+use bowline_engine::{About, Attached, Host, SessionLink, SessionServers};
 use bowline_extension::Resources;
 use bowline_extension::trust::{PROJECT_FOLDERS, project_folders};
 use bowline_mcp::{Configuration, Source};
+use bowline_tools::BoxFuture;
 use serde_json::{Map, Value};
 
 use extension::{McpAttached, McpExtension};
@@ -47,6 +48,8 @@ pub struct McpOptions {
     pub can_ask: bool,
     /// How long the first message waits for servers.
     pub start_limit: Duration,
+    /// Whether the files of the user and of projects may describe more.
+    pub has_files: bool,
     /// Tells the user something beside the protocol.
     pub note: Arc<dyn Fn(&str) + Send + Sync>,
 }
@@ -54,11 +57,15 @@ pub struct McpOptions {
 impl McpOptions {
     /// Returns whether the user has described servers.
     fn has_own(&self) -> bool {
-        !self.settings.is_empty() || self.own_folder.join(FILE_NAME).symlink_metadata().is_ok()
+        let has_file = || self.own_folder.join(FILE_NAME).symlink_metadata().is_ok();
+        !self.settings.is_empty() || (self.has_files && has_file())
     }
 
     /// Returns the files of a project that describe servers, in order of precedence.
     fn project_files(&self, directory: &Path) -> Vec<PathBuf> {
+        if !self.has_files {
+            return Vec::new();
+        }
         let files = PROJECT_FOLDERS.iter().map(|folder| directory.join(folder).join(FILE_NAME));
         let mut files: Vec<_> = files.filter(|file| file.symlink_metadata().is_ok()).collect();
         // Most projects have none, and then nothing more is looked at.
@@ -73,10 +80,11 @@ impl McpOptions {
 
     /// Reads all descriptions that apply to a folder. Blocks.
     pub fn configuration(&self, directory: &Path) -> Configuration {
-        let mut sources = vec![
-            Source::Servers { origin: self.settings_file.clone(), servers: self.settings.clone() },
-            Source::File(self.own_folder.join(FILE_NAME)),
-        ];
+        let mut sources =
+            vec![Source::Servers { origin: self.settings_file.clone(), servers: self.settings.clone() }];
+        if self.has_files {
+            sources.push(Source::File(self.own_folder.join(FILE_NAME)));
+        }
         let files = self.project_files(directory);
         if !files.is_empty() && self.resources.is_trusted(directory) {
             // The first folder takes precedence, and a later source does.
@@ -85,6 +93,42 @@ impl McpOptions {
             sources.extend(project.map(|path| Source::ProjectFile { path, folder: folder.clone() }));
         }
         Configuration::read(&sources)
+    }
+}
+
+/// Makes hosts of the servers that a client wants only one session to use. The files of the user and of projects have no
+/// part in them, and their values are taken as they are.
+pub struct McpSessionServers(McpOptions);
+
+impl McpSessionServers {
+    pub fn new(options: McpOptions) -> Self {
+        Self(McpOptions { host: Arc::new(LiteralValues(Arc::clone(&options.host))), ..options })
+    }
+}
+
+impl fmt::Debug for McpSessionServers {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("McpSessionServers").finish_non_exhaustive()
+    }
+}
+
+impl SessionServers for McpSessionServers {
+    fn host(&self, servers: &Map<String, Value>) -> Arc<dyn Host> {
+        let options = McpOptions { settings: servers.clone(), has_files: false, ..self.0.clone() };
+        Arc::new(McpHost::new(options))
+    }
+}
+
+/// Takes values as they are, so that nothing of a client's is run as a command.
+struct LiteralValues(Arc<dyn bowline_mcp::Host>);
+
+impl bowline_mcp::Host for LiteralValues {
+    fn evaluate(&self, value: String) -> BoxFuture<'static, Result<String, String>> {
+        Box::pin(std::future::ready(Ok(value)))
+    }
+
+    fn http_client(&self, address: String) -> BoxFuture<'static, Result<bowline_mcp::HttpClient, String>> {
+        self.0.http_client(address)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use bowline_core::message::Arguments;
 use bowline_core::policy::{Policy, Questions};
-use bowline_core::session_tag::SessionRequest;
+use bowline_core::session_tag::{SessionRequest, SessionSource};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::tool::ToolDefinition;
 use bowline_dialect::Dialect;
@@ -19,7 +19,7 @@ use bowline_server::{Connection, Limits};
 use bowline_session::{Clock, Durability, Store};
 use bowline_testkit::ModelServer;
 use bowline_tools::{BoxFuture, CallContext, Options, Outcome, Progress, Selection, Tool, Toolbox};
-use serde_json::json;
+use serde_json::{Map, json};
 use tempfile::TempDir;
 
 use crate::numbered::Numbered;
@@ -62,7 +62,11 @@ impl World {
 
     pub fn connect_with(&self, dialect: Box<dyn Dialect>, policy: Policy, limits: Limits) -> Connection {
         let agent = self.agent(policy);
-        let request = SessionRequest { working_directory: self.work(), file: None };
+        let request = SessionRequest {
+            working_directory: self.work(),
+            source: SessionSource::New { is_kept: false },
+            servers: Map::new(),
+        };
         let opened = agent.open(request).unwrap();
         let mut connection = Connection::new(agent, dialect, limits);
         connection.start_with(opened, self.work()).unwrap();
@@ -105,6 +109,8 @@ impl World {
                 durability: Durability::Flush,
             },
             gate: Arc::new(TestGate),
+            session_servers: None,
+            own_host: None,
             hosts: self.hosts.clone(),
             configuration: None,
             clock: Clock::System,

@@ -7,10 +7,10 @@ use bowline_core::ask::{AskAnswer, AskId, Decision};
 use bowline_core::command::Origin;
 use bowline_core::event::Event;
 use bowline_core::reply::{Answer, Reply};
-use bowline_core::session_tag::SessionRequest;
+use bowline_core::session_tag::{SessionRequest, SessionSource};
 use bowline_dialect::{Dialect, Incoming};
 use bowline_wire::{Line, Outbox, Record, memory};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The state of the translation: that of `pi`, for each session.
 #[derive(Default)]
@@ -45,7 +45,11 @@ impl Dialect for Numbered {
         if let Some(open) = line.get("open") {
             let request = SessionRequest {
                 working_directory: open["directory"].as_str().unwrap().into(),
-                file: open["file"].as_str().map(Into::into),
+                source: match open["file"].as_str() {
+                    Some(file) => SessionSource::File(file.into()),
+                    None => SessionSource::New { is_kept: false },
+                },
+                servers: Map::new(),
             };
             return Some(Incoming::Open { session, origin: origin("open"), request });
         }

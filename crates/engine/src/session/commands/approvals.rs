@@ -9,14 +9,16 @@ use crate::pending::Awaited;
 use crate::session::Session;
 
 impl Session {
-    /// Changes when the user is asked. A client may be stricter than the user, and less strict only if the user says so.
+    /// Changes when the user is asked. A client may be stricter than the user and take that back, and less strict only if
+    /// the user says so.
     pub(super) fn set_approvals(&mut self, ask: AskMode) -> Result<Answer, Refusal> {
         let current = self.agent.gate().ask_mode();
-        if ask < current && !self.agent.settings().client_may_widen {
+        let wanted = self.agent.gate().wanted_ask_mode();
+        if ask < current.min(wanted) && !self.agent.settings().client_may_widen {
             let text = format!(
                 "A client cannot change \"ask\" from {} to {}, which is less strict, unless bowline is started with \
                  --client-may-widen",
-                current.as_str(),
+                current.min(wanted).as_str(),
                 ask.as_str()
             );
             return Err(Refusal::new(RefusalCode::Forbidden, text));

@@ -1,0 +1,99 @@
+//! What is done with the replies to commands.
+
+use bowline_core::SessionTag;
+use bowline_core::command::Command;
+use bowline_core::reply::{Answer, Refusal};
+use bowline_core::slash_command::SlashCommand;
+use bowline_wire::Record;
+
+use super::errors::{Failure, NO_LOGIN};
+use super::expected::Expected;
+use super::results::{AvailableCommand, CommandInput, Empty, SteeringResult, Update};
+use super::{Acp, records, session_list};
+
+impl Acp {
+    pub(super) fn replied(
+        &mut self,
+        tag: SessionTag,
+        expected: Expected,
+        result: &Result<Answer, Refusal>,
+        records: &mut Vec<Record>,
+    ) {
+        let refused = |client: &bowline_core::command::Origin| {
+            result.as_ref().err().and_then(|refusal| Failure::from(refusal).answer(client))
+        };
+        match (expected, result) {
+            (Expected::Opened, _) => self.opened(tag, result, records),
+            (Expected::Opening(step), _) => self.opening_step(tag, step, result, records),
+            (Expected::Turn, _) => self.turn_over(tag, result, records),
+            (Expected::Commands, Ok(Answer::Commands(commands))) => {
+                self.show_commands(tag, commands, records);
+            }
+            (Expected::OptionSet { client, method }, Ok(_)) => {
+                self.carry_out(tag, Command::GetState, Expected::StateAfter { client, method });
+            }
+            (Expected::StateAfter { client, method }, Ok(Answer::State(state))) => {
+                if let Some(seat) = self.seats.get_mut(tag) {
+                    seat.take_state(state);
+                }
+                self.option_is_set(tag, &client, method, records);
+            }
+            (Expected::Listed { client, folder }, Ok(Answer::Sessions(page))) => {
+                records.extend(records::result(&client, &session_list::listed(page, folder.as_deref())));
+            }
+            (Expected::FileToOpen { client, wanted }, Ok(Answer::Sessions(page))) => {
+                if let Err((client, failure)) = self.file_found(client, *wanted, &page.sessions) {
+                    records.extend(failure.answer(&client));
+                }
+            }
+            (Expected::FileToDelete { client, id }, Ok(Answer::Sessions(page))) => {
+                self.file_to_delete(client, &id, &page.sessions, records);
+            }
+            (Expected::Deleted { client }, Ok(_)) => records.extend(records::result(&client, &Empty {})),
+            (Expected::Closed { client, tag }, Ok(_)) => {
+                self.seats.remove(tag);
+                records.extend(client.and_then(|client| records::result(&client, &Empty {})));
+            }
+            (Expected::Steered { client, was_running }, Ok(_)) => {
+                let outcome = if was_running { "injected" } else { "startedNewTurn" };
+                records.extend(records::result(&client, &SteeringResult { outcome, reason: None }));
+            }
+            (Expected::Authenticated { client }, Ok(Answer::Models(models))) => {
+                records.extend(if models.is_empty() {
+                    let text =
+                        "no key was found: set a variable such as ANTHROPIC_API_KEY, or run bowline auth set";
+                    Failure::new(NO_LOGIN, text).answer(&client)
+                } else {
+                    records::result(&client, &Empty {})
+                });
+            }
+            (
+                Expected::OptionSet { client, .. }
+                | Expected::StateAfter { client, .. }
+                | Expected::Listed { client, .. }
+                | Expected::FileToOpen { client, .. }
+                | Expected::FileToDelete { client, .. }
+                | Expected::Deleted { client }
+                | Expected::Steered { client, .. }
+                | Expected::Authenticated { client },
+                _,
+            ) => records.extend(refused(&client)),
+            (Expected::Closed { client, tag }, Err(_)) => {
+                self.seats.remove(tag);
+                records.extend(client.as_ref().and_then(refused));
+            }
+            (Expected::Nothing | Expected::Commands, _) => {}
+        }
+    }
+
+    fn show_commands(&mut self, tag: SessionTag, commands: &[SlashCommand], records: &mut Vec<Record>) {
+        let Some(seat) = self.seats.get_mut(tag) else { return };
+        let available = commands.iter().map(|command| AvailableCommand {
+            name: command.name.clone(),
+            description: command.description.clone().unwrap_or_default(),
+            input: command.argument_hint.clone().map(|hint| CommandInput { hint }),
+        });
+        let update = Update::AvailableCommands { available_commands: available.collect() };
+        records.push(records::update(&seat.id, &update));
+    }
+}
