@@ -21,9 +21,8 @@ export class Resumption {
     #session;
     /** Takes note of a command that has succeeded. */
     remember(name, fields) {
-        // What a later command does not mention stays as it was.
         if (REMEMBERED.includes(name))
-            this.#commands.set(name, { ...this.#commands.get(name), ...fields });
+            this.#commands.set(name, merged(this.#commands.get(name) ?? {}, fields));
     }
     /** Takes note of the session. */
     open(state) {
@@ -41,6 +40,21 @@ export class Resumption {
     commands() {
         return [...this.#commands];
     }
+}
+/** What a later command does not mention stays as it was, also within the scopes of limits. */
+function merged(earlier, later) {
+    const result = { ...earlier };
+    for (const [name, value] of Object.entries(later)) {
+        const before = result[name];
+        if (isPlain(before) && isPlain(value))
+            result[name] = { ...before, ...value };
+        else if (value !== undefined)
+            result[name] = value;
+    }
+    return result;
+}
+function isPlain(value) {
+    return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 /** Whether another session may be open after a command. */
 export function changesSession(name) {

@@ -27,8 +27,7 @@ export class Resumption {
 
   /** Takes note of a command that has succeeded. */
   remember(name: CommandName, fields: object): void {
-    // What a later command does not mention stays as it was.
-    if (REMEMBERED.includes(name)) this.#commands.set(name, { ...this.#commands.get(name), ...fields });
+    if (REMEMBERED.includes(name)) this.#commands.set(name, merged(this.#commands.get(name) ?? {}, fields));
   }
 
   /** Takes note of the session. */
@@ -48,6 +47,21 @@ export class Resumption {
   commands(): [CommandName, object][] {
     return [...this.#commands];
   }
+}
+
+/** What a later command does not mention stays as it was, also within the scopes of limits. */
+function merged(earlier: object, later: object): object {
+  const result: Record<string, unknown> = { ...earlier };
+  for (const [name, value] of Object.entries(later)) {
+    const before = result[name];
+    if (isPlain(before) && isPlain(value)) result[name] = { ...before, ...value };
+    else if (value !== undefined) result[name] = value;
+  }
+  return result;
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Whether another session may be open after a command. */
