@@ -34,9 +34,9 @@ type OfKind<Kind, Schema> = Kind extends "string" ? string : Kind extends "numbe
 type OfProperties<Schema> = Schema extends {
     readonly properties: infer Properties;
 } ? Flat<{
-    [Name in keyof Properties as Name extends Needed<Schema> ? Name : never]: FromSchema<Properties[Name]>;
+    -readonly [Name in keyof Properties as Name extends Needed<Schema> ? Name : never]: FromSchema<Properties[Name]>;
 } & {
-    [Name in keyof Properties as Name extends Needed<Schema> ? never : Name]?: FromSchema<Properties[Name]>;
+    -readonly [Name in keyof Properties as Name extends Needed<Schema> ? never : Name]?: FromSchema<Properties[Name]>;
 }> : Record<string, unknown>;
 type Needed<Schema> = Schema extends {
     readonly required: readonly (infer Name)[];

@@ -1,5 +1,5 @@
 /** Finds the program `bowline`. */
-import { accessSync, constants, realpathSync, statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import process from "node:process";
@@ -48,8 +48,9 @@ function onPath(name, environment) {
 }
 function isProgram(file) {
     try {
-        accessSync(file, constants.X_OK);
-        return statSync(file).isFile();
+        // Not access(), for which Deno wants to know who the user is.
+        const status = statSync(file);
+        return status.isFile() && (process.platform === "win32" || (status.mode & 0o111) !== 0);
     }
     catch {
         return false;

@@ -48,8 +48,8 @@ type OfKind<Kind, Schema> = Kind extends "string"
 
 type OfProperties<Schema> = Schema extends { readonly properties: infer Properties }
   ? Flat<
-      { [Name in keyof Properties as Name extends Needed<Schema> ? Name : never]: FromSchema<Properties[Name]> } & {
-        [Name in keyof Properties as Name extends Needed<Schema> ? never : Name]?: FromSchema<Properties[Name]>;
+      { -readonly [Name in keyof Properties as Name extends Needed<Schema> ? Name : never]: FromSchema<Properties[Name]> } & {
+        -readonly [Name in keyof Properties as Name extends Needed<Schema> ? never : Name]?: FromSchema<Properties[Name]>;
       }
     >
   : Record<string, unknown>;
