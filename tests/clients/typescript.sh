@@ -4,6 +4,7 @@
 #   tests/clients/typescript.sh FOLDER           keeps the npm packages in FOLDER; BOWLINE is the program
 #   tests/clients/typescript.sh FOLDER update    compiles the JavaScript anew
 #   tests/clients/typescript.sh FOLDER runtimes  a short run in Bun and Deno, which are installed with npm
+#   tests/clients/typescript.sh FOLDER browser   the example of a page in Chromium (apt, npm); pictures go to FOLDER/pictures
 set -euo pipefail
 mkdir -p "$1"
 folder=$(realpath "$1")
@@ -61,8 +62,13 @@ runtimes)
     "$folder/node_modules/.bin/deno" run --quiet --allow-run --allow-read --allow-write --allow-env \
         tests/clients/typescript/smoke.mjs
     ;;
+browser)
+    install browser playwright-core@1.56.1
+    command -v chromium >/dev/null || apt-get install -y --no-install-recommends chromium >/dev/null
+    CHROMIUM=$(command -v chromium) PAGE_FOLDER=$folder node --test tests/clients/typescript/page.mjs
+    ;;
 *)
-    sed -n '2,7p' "$0"
+    sed -n '2,8p' "$0"
     exit 2
     ;;
 esac
