@@ -3,9 +3,9 @@
 A consumer that is slower than bowline must neither lose an event nor fill the memory:
 
 - Above the bound, the client stops reading stdout. Then bowline slows down, as its protocol says.
-- While the client waits for a response, it must read on, because the response comes after the events: a consumer that
-  asks something between two events would otherwise wait for itself. What comes then above twice the bound goes to a
-  temporary file, and is read from there in order.
+- While somebody waits for a response, or another consumer for its next event, the client must read on: what is waited
+  for comes after the events that nobody takes, and who waits may be the one who is to take them. What comes then above
+  twice the bound goes to a temporary file, and is read from there in order.
 """
 
 from __future__ import annotations
@@ -26,11 +26,17 @@ class Backlog:
     """A queue of records with a bound in bytes, for one consumer."""
 
     def __init__(
-        self, bound: int, on_change: Callable[[], None], accepts: Optional[Callable[[Record], bool]] = None
+        self,
+        bound: int,
+        on_change: Callable[[], None],
+        accepts: Optional[Callable[[Record], bool]] = None,
+        passive: bool = False,
     ) -> None:
         self._bound = bound
         self._on_change = on_change
         self._accepts = accepts
+        # Nobody who takes from another queue waits for what this consumer does.
+        self._passive = passive
         self._records: Deque[Tuple[Record, int]] = collections.deque()
         self._bytes = 0
         self._file: Optional[_Overflow] = None
@@ -41,6 +47,11 @@ class Backlog:
     @property
     def is_full(self) -> bool:
         return self._bytes > self._bound or self._file is not None
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for the next record."""
+        return self._waiting is not None and not self._passive
 
     @property
     def is_closed(self) -> bool:
@@ -123,6 +134,7 @@ class Backlog:
         if self._waiting is not None:
             raise RuntimeError("the events of a subscription or a run can be taken by one consumer only")
         self._waiting = asyncio.get_running_loop().create_future()
+        self._on_change()
         try:
             await self._waiting
         finally:
@@ -158,4 +170,8 @@ class _Overflow:
         return [line[:-1] for line in lines]
 
     def close(self) -> None:
+        self._file.close()
+
+    def __del__(self) -> None:
+        # Of a consumer that was forgotten.
         self._file.close()

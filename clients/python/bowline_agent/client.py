@@ -268,11 +268,13 @@ class AsyncBowline(AsyncCommands):
 
     async def _idle(self) -> None:
         connection = self._connected()
-        settled = connection.subscribe(lambda record: record["type"] == "agent_settled")
-        with connection.keep_reading():
-            while (await self.get_state())["isStreaming"]:
-                if await settled.take() is None:
-                    raise NotRunning("the client was stopped while a run was in progress")
+        while True:
+            # It gets no events, and ends with the run.
+            end_of_run = connection.new_backlog(lambda record: False)
+            connection.attach_run(end_of_run)
+            if not (await self.get_state())["isStreaming"]:
+                return
+            await end_of_run.take()
 
     # Events
 
@@ -281,12 +283,15 @@ class AsyncBowline(AsyncCommands):
 
         Whoever subscribes has to take the events: bowline is slowed down for a consumer that is behind.
         """
+        return self._subscribe(types, passive=False)
+
+    def _subscribe(self, types: Sequence[str], passive: bool) -> Subscription:
         accepts = (lambda record: record["type"] in types) if types else None
-        return Subscription(self._connected().subscribe(accepts))
+        return Subscription(self._connected().subscribe(accepts, passive))
 
     def listen(self, function: Listener, *types: str) -> Callable[[], None]:
         """Calls a function with each event, one after the other. Returns a function that ends it."""
-        subscription = self.subscribe(*types)
+        subscription = self._subscribe(types, passive=True)
 
         async def pass_on() -> None:
             async for event in subscription:
@@ -347,6 +352,19 @@ class AsyncBowline(AsyncCommands):
     async def command(self, name: str, fields: Optional[Mapping[str, Any]] = None, timeout: Timeout = DEFAULT) -> Any:
         """Sends a command by its name on the wire and returns the data of its response."""
         return await self._command(name, dict(fields or {}), timeout)
+
+    def submit(
+        self,
+        name: str,
+        fields: Mapping[str, Any],
+        timeout: Timeout = DEFAULT,
+        on_success: Optional[Callable[[Any], None]] = None,
+    ) -> "asyncio.Future[Any]":
+        """Sends a command at once and returns the future data of its response.
+
+        `on_success` gets the data before any later record is looked at.
+        """
+        return self._connected().submit(name, fields, timeout, on_success)
 
     def _connected(self) -> Connection:
         if self._connection is None:

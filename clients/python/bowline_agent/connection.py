@@ -111,7 +111,7 @@ class Connection:
         if not keep_waiting:
             self._fail_waiters(error)
             self._close(self._runs, error)
-            self._close(self._subscribers, None)
+            self._close(self._subscribers, None if isinstance(error, NotRunning) else error)
 
     def _exited(self, process: Process, ended: Exit) -> None:
         if process is not self._process:
@@ -260,9 +260,9 @@ class Connection:
 
     # Consumers
 
-    def subscribe(self, accepts: Optional[Callable[[Record], bool]] = None) -> Backlog:
+    def subscribe(self, accepts: Optional[Callable[[Record], bool]] = None, passive: bool = False) -> Backlog:
         """Returns a queue that gets all records from now on, as long as somebody keeps it."""
-        backlog = self.new_backlog(accepts)
+        backlog = Backlog(self._bound, self.adjust_reading, accepts, passive)
         self._attach(self._subscribers, backlog)
         return backlog
 
@@ -304,8 +304,9 @@ class Connection:
             return
         paused = False
         if not self._waiters and not self._must_read:
-            backlogs = (reference() for reference in (*self._subscribers, *self._runs))
-            paused = any(backlog is not None and backlog.is_full for backlog in backlogs)
+            references = (*self._subscribers, *self._runs)
+            backlogs = [backlog for backlog in (reference() for reference in references) if backlog is not None]
+            paused = any(backlog.is_full for backlog in backlogs) and not any(backlog.is_awaited for backlog in backlogs)
         self._process.set_paused(paused)
 
 

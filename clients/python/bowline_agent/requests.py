@@ -104,7 +104,7 @@ class Requests:
         """Sends the result of a tool; one that is no JSON is reported to the model."""
         try:
             self._send(record)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             content = [{"type": "text", "text": f"The output of the tool is no JSON: {error}"}]
             self._send({"type": "host_tool_result", "id": identifier, "result": {"content": content}, "isError": True})
 

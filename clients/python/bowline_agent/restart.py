@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
@@ -85,9 +86,12 @@ class Memory:
 
     def arguments(self) -> List[str]:
         """Returns the flags that continue the session."""
-        if self.session_file is not None:
+        if self.session_file is None:
+            return ["--no-session"]
+        if os.path.exists(self.session_file) or self.session_id is None:
             return ["--session", self.session_file]
-        return ["--no-session"]
+        # The file of a session that is still empty does not exist yet.
+        return ["--session-id", self.session_id]
 
     def commands(self) -> Iterator[Tuple[str, Record]]:
         """Yields the commands that restore what lasted, the model before its thinking level."""

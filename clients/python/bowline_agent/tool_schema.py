@@ -67,6 +67,16 @@ def signature_of(function: Callable[..., Any], context_type: type) -> Signature:
     return Signature(description, parameters, hints, context)
 
 
+def given_signature(function: Callable[..., Any], parameters: Mapping[str, Any], context_type: type) -> Signature:
+    """Returns the signature of a function whose schema somebody has written."""
+    try:
+        hints = hints_of(function, "the function")
+    except ToolDefinitionError:
+        hints = {}
+    context = next((name for name, hint in hints.items() if hint is context_type), None)
+    return Signature("", dict(parameters), {}, context)
+
+
 def hints_of(function: Any, name: str) -> Dict[str, Any]:
     target: Any = function
     if not inspect.isroutine(function):

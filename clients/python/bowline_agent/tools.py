@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 from .errors import ToolDefinitionError
 from .functions import call
 from .protocol import HostTool, HostToolContent, HostToolOutput
-from .tool_schema import Signature, arguments_of, signature_of
+from .tool_schema import Signature, arguments_of, given_signature, signature_of
 
 Send = Callable[[Dict[str, Any]], None]
 
@@ -80,7 +80,10 @@ class Tool:
 
     def __post_init__(self) -> None:
         name = self.name or getattr(self.function, "__name__", "")
-        signature = signature_of(self.function, ToolContext) if self.parameters is None else self._given(self.parameters)
+        if self.parameters is None:
+            signature = signature_of(self.function, ToolContext)
+        else:
+            signature = given_signature(self.function, self.parameters, ToolContext)
         description = self.description or signature.description
         if not name or name == "<lambda>":
             raise ToolDefinitionError("a tool needs a name: Tool(function, name=…)")
@@ -89,10 +92,6 @@ class Tool:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "description", description)
         object.__setattr__(self, "_signature", signature)
-
-    def _given(self, parameters: Mapping[str, Any]) -> Signature:
-        derived = signature_of(self.function, ToolContext) if has_context(self.function) else None
-        return Signature("", dict(parameters), {}, derived.context if derived else None)
 
     def declaration(self) -> HostTool:
         """Returns what `set_host_tools` takes."""
@@ -119,10 +118,6 @@ class Tool:
             return {"result": output_record(text), "isError": True}
 
 
-def has_context(function: Callable[..., Any]) -> bool:
-    return ToolContext.__name__ in str(getattr(function, "__annotations__", {}))
-
-
 def as_tool(tool: Union[Tool, Callable[..., Any]]) -> Tool:
     return tool if isinstance(tool, Tool) else Tool(tool)
 
@@ -146,7 +141,3 @@ def block_of(value: Any) -> HostToolContent:
     if isinstance(value, Image):
         return {"type": "image", "data": base64.b64encode(value.data).decode("ascii"), "mimeType": value.mime_type}
     return {"type": "text", "text": value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)}
-
-
-def declarations(tools: Mapping[str, Tool]) -> List[HostTool]:
-    return [tool.declaration() for tool in tools.values()]
