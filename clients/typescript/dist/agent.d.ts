@@ -3,11 +3,16 @@ import { type FieldsOf, Commands } from "./commands.js";
 import { type ProcessEnd } from "./errors.js";
 import { type ClientTool } from "./host_tools.js";
 import { type UriSchemes } from "./host_uris.js";
+import type { FromSchema, JsonSchema } from "./json_schema.js";
 import type { AgentOptions } from "./options.js";
 import type { ClientAnswer, CommandData, CommandName, Event, EventMap, EventName, PromptCommand, ProtocolInfo } from "./protocol.js";
 import { Run, type RunResult } from "./run.js";
 /** What a run is started with, and when it is to end. */
-export interface RunOptions extends Pick<PromptCommand, "images" | "attachments"> {
+export interface RunOptions<Schema extends JsonSchema = JsonSchema> extends Pick<PromptCommand, "images" | "attachments"> {
+    /** The form of the answer: the run ends with a value that satisfies this schema, as `output`, or fails. */
+    outputSchema?: Schema | undefined;
+    /** How often the model is asked again if its output is wrong; 2 if absent. */
+    outputRetries?: number | undefined;
     /** Aborts the run after this many milliseconds. */
     timeoutMs?: number | undefined;
     /** Aborts the run. It has a result all the same, with the outcome `aborted`. */
@@ -15,6 +20,8 @@ export interface RunOptions extends Pick<PromptCommand, "images" | "attachments"
 }
 export declare class Agent extends Commands {
     #private;
+    /** Resolves when nothing can be sent any more, with the reason: `Closed`, or how bowline died. Never rejects. */
+    readonly ended: Promise<Error>;
     private constructor();
     /** Starts bowline, and returns once it answers. */
     static start(options?: AgentOptions): Promise<Agent>;
@@ -31,9 +38,9 @@ export declare class Agent extends Commands {
     /** Answers a request that was taken from the events, such as a dialog with the option `ui: "manual"`. */
     answer(answer: ClientAnswer): void;
     /** Starts a run. Fails with the code `busy` if one is in progress; use `steer` or `followUp` then. */
-    run(message: string, options?: RunOptions): Promise<Run>;
+    run<const Schema extends JsonSchema>(message: string, options?: RunOptions<Schema>): Promise<Run<FromSchema<Schema>>>;
     /** Runs a prompt to its end. Throws `RunFailed` if the run fails; a run that is aborted has a result. */
-    promptAndWait(message: string, options?: RunOptions): Promise<RunResult>;
+    promptAndWait<const Schema extends JsonSchema>(message: string, options?: RunOptions<Schema>): Promise<RunResult<FromSchema<Schema>>>;
     /** All events from now on, also those of runs. Leave the loop to end it. */
     events(): AsyncIterableIterator<Event, undefined>;
     /** Calls a function for each event of a type, or of any with `*`. Returns a function that ends that. */

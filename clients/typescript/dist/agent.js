@@ -19,6 +19,9 @@ export class Agent extends Commands {
     #link;
     #listeners;
     #services;
+    #resolveEnded = () => { };
+    /** Resolves when nothing can be sent any more, with the reason: `Closed`, or how bowline died. Never rejects. */
+    ended = new Promise((resolve) => (this.#resolveEnded = resolve));
     #run;
     #isBusy = false;
     #idleWaiters = [];
@@ -35,6 +38,7 @@ export class Agent extends Commands {
             lost: (error, isFinal) => this.#lost(error, isFinal),
             restarted: (restart) => this.#guarded(() => options.onRestart?.(restart)),
             garbage: (garbage) => this.#reportGarbage(garbage),
+            stderr: (line) => this.#guarded(() => options.onStderr?.(line)),
         });
         this.#services = new Services(options, (record) => this.#link.answer(record), (approvalId, decision, message) => {
             this.approvalResponse(approvalId, { decision, message }).catch((error) => {
@@ -95,6 +99,8 @@ export class Agent extends Commands {
     async run(message, options = {}) {
         const { timeoutMs, signal, ...fields } = options;
         signal?.throwIfAborted();
+        if (fields.outputSchema !== undefined)
+            this.#checkOutput();
         const limit = new RunLimit(timeoutMs, signal, () => this.abort());
         let run;
         try {
@@ -163,6 +169,11 @@ export class Agent extends Commands {
     async [Symbol.asyncDispose]() {
         await this.close();
     }
+    #checkOutput() {
+        if (this.info.events.includes("output_checked"))
+            return;
+        throw new BowlineError(`bowline ${this.info.version} does not know outputSchema; install a later version`);
+    }
     #accepted(name, data) {
         if (name === "prompt" && data.disposition === "started")
             this.#isBusy = true;
@@ -192,8 +203,10 @@ export class Agent extends Commands {
         this.#services.cancelAll();
         for (const waiter of this.#idleWaiters.splice(0))
             waiter.reject(error);
-        if (isFinal)
-            this.#flow.finish(error instanceof Closed ? undefined : error);
+        if (!isFinal)
+            return;
+        this.#flow.finish(error instanceof Closed ? undefined : error);
+        this.#resolveEnded(error);
     }
     #guarded(work) {
         try {

@@ -19,6 +19,8 @@ export declare class EventQueue implements AsyncIterableIterator<Event, undefine
     get isFull(): boolean;
     /** Whether the consumer waits for an event. */
     get isAwaited(): boolean;
+    /** How many events the consumer has taken. */
+    get taken(): number;
     push(event: Event, size: number): void;
     /** Ends the iteration once the events are taken; with an error, if there is one. */
     finish(error?: Error): void;

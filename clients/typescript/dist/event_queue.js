@@ -6,6 +6,7 @@ export class EventQueue {
     #entries = [];
     #head = 0;
     #cost = 0;
+    #taken = 0;
     #isFull = false;
     #waiters = [];
     #end;
@@ -20,6 +21,10 @@ export class EventQueue {
     /** Whether the consumer waits for an event. */
     get isAwaited() {
         return this.#waiters.length > 0;
+    }
+    /** How many events the consumer has taken. */
+    get taken() {
+        return this.#taken;
     }
     push(event, size) {
         if (this.#end !== undefined)
@@ -96,6 +101,7 @@ export class EventQueue {
     }
     #take(entry) {
         this.#head += 1;
+        this.#taken += 1;
         this.#cost -= entry.cost;
         if (this.#head === this.#entries.length) {
             this.#entries = [];

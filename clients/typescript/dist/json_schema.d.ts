@@ -4,8 +4,9 @@
  *
  * What is not known here (`anyOf`, `pattern`, `$ref`, …) is `unknown` as a type and is not checked.
  */
+type Kind = "string" | "number" | "integer" | "boolean" | "null" | "array" | "object";
 export interface JsonSchema {
-    readonly type?: "string" | "number" | "integer" | "boolean" | "null" | "array" | "object";
+    readonly type?: Kind | readonly Kind[];
     readonly description?: string;
     readonly enum?: readonly unknown[];
     readonly const?: unknown;
@@ -26,11 +27,13 @@ export type FromSchema<Schema> = Schema extends {
 } ? Value : Schema extends {
     readonly enum: readonly (infer Value)[];
 } ? Value : Schema extends {
-    readonly type: infer Kind;
-} ? OfKind<Kind, Schema> : unknown;
-type OfKind<Kind, Schema> = Kind extends "string" ? string : Kind extends "number" | "integer" ? number : Kind extends "boolean" ? boolean : Kind extends "null" ? null : Kind extends "array" ? Schema extends {
+    readonly type: readonly (infer One)[];
+} ? OfKind<One, Schema> : Schema extends {
+    readonly type: infer One;
+} ? OfKind<One, Schema> : unknown;
+type OfKind<One, Schema> = One extends "string" ? string : One extends "number" | "integer" ? number : One extends "boolean" ? boolean : One extends "null" ? null : One extends "array" ? Schema extends {
     readonly items: infer Items;
-} ? FromSchema<Items>[] : unknown[] : Kind extends "object" ? OfProperties<Schema> : unknown;
+} ? FromSchema<Items>[] : unknown[] : One extends "object" ? OfProperties<Schema> : unknown;
 type OfProperties<Schema> = Schema extends {
     readonly properties: infer Properties;
 } ? Flat<{

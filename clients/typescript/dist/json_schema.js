@@ -10,8 +10,9 @@ const DEPTH = 32;
 export function mismatch(schema, value, place = "arguments", depth = 0) {
     if (depth > DEPTH)
         return undefined;
-    if (schema.type !== undefined && !isOfType(schema.type, value)) {
-        return `${place}: ${schema.type} expected, not ${kindOf(value)}`;
+    const kinds = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
+    if (kinds.length > 0 && !kinds.some((kind) => isOfKind(kind, value))) {
+        return `${place}: ${kinds.join(" or ")} expected, not ${kindOf(value)}`;
     }
     if ("const" in schema && !isEqual(schema.const, value))
         return `${place}: only ${JSON.stringify(schema.const)} is possible`;
@@ -47,10 +48,8 @@ function inProperties(schema, value, place, depth) {
     }
     return undefined;
 }
-function isOfType(type, value) {
-    if (type === "integer")
-        return Number.isInteger(value);
-    return kindOf(value) === type;
+function isOfKind(kind, value) {
+    return kind === "integer" ? Number.isInteger(value) : kindOf(value) === kind;
 }
 function kindOf(value) {
     if (value === null)

@@ -17,6 +17,7 @@ export interface LinkOwner {
     lost(error: Error, isFinal: boolean): void;
     restarted(restart: Restart): void;
     garbage(garbage: Garbage): void;
+    stderr(line: string): void;
 }
 /** Is called with the data of a response before anything that follows it is read. */
 export type Accepted = (data: unknown) => void;

@@ -108,7 +108,7 @@ export class Link {
             maxRecordBytes: options.maxRecordBytes ?? MAX_RECORD_BYTES,
             record: (record, size) => this.#accept(record, size),
             garbage: (garbage) => this.#owner.garbage(garbage),
-            stderr: (line) => options.onStderr?.(line),
+            stderr: (line) => this.#owner.stderr(line),
             end: (end) => this.#ended(connection, end),
         });
         this.#connection = connection;

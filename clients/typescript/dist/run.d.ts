@@ -5,7 +5,7 @@ import type { Disposition, ErrorKind, Event, EventMap, Message, Usage } from "./
  * queue of another run.
  */
 export type Outcome = "completed" | "aborted" | "failed" | "handled" | "queued";
-export interface RunResult {
+export interface RunResult<Output = unknown> {
     readonly outcome: Outcome;
     /** The text of the last answer that has any. */
     readonly text: string;
@@ -13,6 +13,8 @@ export interface RunResult {
     readonly messages: readonly Message[];
     /** The tokens and the cost of all answers, including those that were retried. */
     readonly usage: Usage;
+    /** The value that `outputSchema` asked for; absent unless the run is completed. */
+    readonly output?: Output;
     /** Why the run failed, for people. */
     readonly error?: string;
     /** The same for programs; also `aborted`. */
@@ -34,7 +36,7 @@ export declare class RunFailed extends BowlineError {
  * The events of a run, from the first after the response to its prompt to `agent_settled`, for one consumer. Take them,
  * or call `result()`, or `discard()` them: what nobody takes holds up everything after a while.
  */
-export declare class Run implements AsyncIterable<Event> {
+export declare class Run<Output = unknown> implements AsyncIterable<Event> {
     #private;
     /** What became of the prompt. */
     readonly disposition: Disposition;
@@ -43,7 +45,7 @@ export declare class Run implements AsyncIterable<Event> {
     /** The text of the answers, piece by piece as it comes, with an empty line between two answers. */
     text(): AsyncGenerator<string, void, undefined>;
     /** Waits for the end of the run. Failed and aborted runs have a result, too; rejects only if the process ends first. */
-    result(): Promise<RunResult>;
+    result(): Promise<RunResult<Output>>;
     /** Says that nobody is going to take the events. The run goes on. */
     discard(): void;
 }

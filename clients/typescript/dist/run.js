@@ -35,7 +35,8 @@ export class Run {
         limit.onFailure((error) => this.fail(error));
         this.#queue = flow.subscribe();
         this.#result = new Promise((resolve, reject) => {
-            this.#resolve = resolve;
+            // bowline has checked that the output satisfies its schema.
+            this.#resolve = (result) => resolve(result);
             this.#reject = reject;
         });
         // Whoever wants to know of a failure calls result() or iterates.
@@ -116,6 +117,7 @@ export class Run {
             messages,
             usage: this.#usage,
             timedOut: outcome === "aborted" && this.#limit.isTimeOver,
+            ...outputOf(settled),
             ...(settled?.error === undefined ? {} : { error: settled.error }),
             ...(settled?.errorKind === undefined ? {} : { errorKind: settled.errorKind }),
             ...(settled === undefined ? {} : { settled }),
@@ -131,6 +133,9 @@ export function textOf(message) {
     if (typeof content === "string")
         return content;
     return content.map((block) => (block.type === "text" && "text" in block ? block.text : "")).join("");
+}
+function outputOf(settled) {
+    return settled !== undefined && "output" in settled ? { output: settled.output } : {};
 }
 function lastText(messages) {
     for (const message of messages.toReversed()) {

@@ -7,6 +7,7 @@ import { BowlineError, Closed, type ProcessEnd, messageOf } from "./errors.js";
 import { Flow } from "./flow.js";
 import { type ClientTool, described } from "./host_tools.js";
 import { type UriSchemes, describedSchemes } from "./host_uris.js";
+import type { FromSchema, JsonSchema } from "./json_schema.js";
 import { Link } from "./link.js";
 import { Listeners } from "./listeners.js";
 import type { AgentOptions } from "./options.js";
@@ -30,7 +31,11 @@ const BUFFER_BYTES = 8 * 1024 * 1024;
 const CLOSE_GRACE = 10_000;
 
 /** What a run is started with, and when it is to end. */
-export interface RunOptions extends Pick<PromptCommand, "images" | "attachments"> {
+export interface RunOptions<Schema extends JsonSchema = JsonSchema> extends Pick<PromptCommand, "images" | "attachments"> {
+  /** The form of the answer: the run ends with a value that satisfies this schema, as `output`, or fails. */
+  outputSchema?: Schema | undefined;
+  /** How often the model is asked again if its output is wrong; 2 if absent. */
+  outputRetries?: number | undefined;
   /** Aborts the run after this many milliseconds. */
   timeoutMs?: number | undefined;
   /** Aborts the run. It has a result all the same, with the outcome `aborted`. */
@@ -48,6 +53,9 @@ export class Agent extends Commands {
   readonly #link: Link;
   readonly #listeners: Listeners;
   readonly #services: Services;
+  #resolveEnded: (error: Error) => void = () => {};
+  /** Resolves when nothing can be sent any more, with the reason: `Closed`, or how bowline died. Never rejects. */
+  readonly ended: Promise<Error> = new Promise((resolve) => (this.#resolveEnded = resolve));
   #run: Run | undefined;
   #isBusy = false;
   #idleWaiters: Waiter[] = [];
@@ -65,6 +73,7 @@ export class Agent extends Commands {
       lost: (error, isFinal) => this.#lost(error, isFinal),
       restarted: (restart) => this.#guarded(() => options.onRestart?.(restart)),
       garbage: (garbage) => this.#reportGarbage(garbage),
+      stderr: (line) => this.#guarded(() => options.onStderr?.(line)),
     });
     this.#services = new Services(
       options,
@@ -134,15 +143,19 @@ export class Agent extends Commands {
   }
 
   /** Starts a run. Fails with the code `busy` if one is in progress; use `steer` or `followUp` then. */
-  async run(message: string, options: RunOptions = {}): Promise<Run> {
+  async run<const Schema extends JsonSchema>(
+    message: string,
+    options: RunOptions<Schema> = {},
+  ): Promise<Run<FromSchema<Schema>>> {
     const { timeoutMs, signal, ...fields } = options;
     signal?.throwIfAborted();
+    if (fields.outputSchema !== undefined) this.#checkOutput();
     const limit = new RunLimit(timeoutMs, signal, () => this.abort());
-    let run: Run | undefined;
+    let run: Run<FromSchema<Schema>> | undefined;
     try {
       await this.#link.command("prompt", { message, ...fields }, {}, (data) => {
         const { disposition } = data as Accepted;
-        run = new Run(disposition, this.#flow, limit);
+        run = new Run<FromSchema<Schema>>(disposition, this.#flow, limit);
         if (disposition === "started") this.#run = run;
       });
     } catch (error) {
@@ -154,7 +167,10 @@ export class Agent extends Commands {
   }
 
   /** Runs a prompt to its end. Throws `RunFailed` if the run fails; a run that is aborted has a result. */
-  async promptAndWait(message: string, options: RunOptions = {}): Promise<RunResult> {
+  async promptAndWait<const Schema extends JsonSchema>(
+    message: string,
+    options: RunOptions<Schema> = {},
+  ): Promise<RunResult<FromSchema<Schema>>> {
     const run = await this.run(message, options);
     const result = await run.result();
     if (result.outcome === "failed") throw new RunFailed(result);
@@ -210,6 +226,11 @@ export class Agent extends Commands {
     await this.close();
   }
 
+  #checkOutput(): void {
+    if (this.info.events.includes("output_checked")) return;
+    throw new BowlineError(`bowline ${this.info.version} does not know outputSchema; install a later version`);
+  }
+
   #accepted(name: CommandName, data: unknown): void {
     if (name === "prompt" && (data as Accepted).disposition === "started") this.#isBusy = true;
     if (changesSession(name)) this.#services.closeDialogs();
@@ -236,7 +257,9 @@ export class Agent extends Commands {
     this.#isBusy = false;
     this.#services.cancelAll();
     for (const waiter of this.#idleWaiters.splice(0)) waiter.reject(error);
-    if (isFinal) this.#flow.finish(error instanceof Closed ? undefined : error);
+    if (!isFinal) return;
+    this.#flow.finish(error instanceof Closed ? undefined : error);
+    this.#resolveEnded(error);
   }
 
   #guarded(work: () => void): void {

@@ -33,6 +33,7 @@ export class EventQueue implements AsyncIterableIterator<Event, undefined> {
   #entries: Entry[] = [];
   #head = 0;
   #cost = 0;
+  #taken = 0;
   #isFull = false;
   #waiters: Waiter[] = [];
   #end: { error: Error | undefined } | undefined;
@@ -50,6 +51,11 @@ export class EventQueue implements AsyncIterableIterator<Event, undefined> {
   /** Whether the consumer waits for an event. */
   get isAwaited(): boolean {
     return this.#waiters.length > 0;
+  }
+
+  /** How many events the consumer has taken. */
+  get taken(): number {
+    return this.#taken;
   }
 
   push(event: Event, size: number): void {
@@ -126,6 +132,7 @@ export class EventQueue implements AsyncIterableIterator<Event, undefined> {
 
   #take(entry: Entry): void {
     this.#head += 1;
+    this.#taken += 1;
     this.#cost -= entry.cost;
     if (this.#head === this.#entries.length) {
       this.#entries = [];

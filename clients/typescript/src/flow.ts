@@ -80,10 +80,21 @@ export class Flow {
     this.#isReading = isReading;
     this.#setReading(isReading);
     clearTimeout(this.#stalled);
-    if (!isReading) {
-      this.#stalled = setTimeout(warn, STALL_MS);
-      this.#stalled.unref();
-    }
+    if (!isReading) this.#watch();
+  }
+
+  /** Warns if nothing is taken for long. A consumer that is only slow is no reason to warn. */
+  #watch(): void {
+    const before = this.#taken();
+    this.#stalled = setTimeout(() => {
+      if (this.#taken() === before) warn();
+      else this.#watch();
+    }, STALL_MS);
+    this.#stalled.unref();
+  }
+
+  #taken(): number {
+    return [...this.#queues].reduce((sum, queue) => sum + queue.taken, 0);
   }
 
   #mayRead(): boolean {

@@ -5,8 +5,10 @@
  * What is not known here (`anyOf`, `pattern`, `$ref`, …) is `unknown` as a type and is not checked.
  */
 
+type Kind = "string" | "number" | "integer" | "boolean" | "null" | "array" | "object";
+
 export interface JsonSchema {
-  readonly type?: "string" | "number" | "integer" | "boolean" | "null" | "array" | "object";
+  readonly type?: Kind | readonly Kind[];
   readonly description?: string;
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
@@ -26,23 +28,25 @@ export type FromSchema<Schema> = Schema extends { readonly const: infer Value }
   ? Value
   : Schema extends { readonly enum: readonly (infer Value)[] }
     ? Value
-    : Schema extends { readonly type: infer Kind }
-      ? OfKind<Kind, Schema>
-      : unknown;
+    : Schema extends { readonly type: readonly (infer One)[] }
+      ? OfKind<One, Schema>
+      : Schema extends { readonly type: infer One }
+        ? OfKind<One, Schema>
+        : unknown;
 
-type OfKind<Kind, Schema> = Kind extends "string"
+type OfKind<One, Schema> = One extends "string"
   ? string
-  : Kind extends "number" | "integer"
+  : One extends "number" | "integer"
     ? number
-    : Kind extends "boolean"
+    : One extends "boolean"
       ? boolean
-      : Kind extends "null"
+      : One extends "null"
         ? null
-        : Kind extends "array"
+        : One extends "array"
           ? Schema extends { readonly items: infer Items }
             ? FromSchema<Items>[]
             : unknown[]
-          : Kind extends "object"
+          : One extends "object"
             ? OfProperties<Schema>
             : unknown;
 
@@ -63,8 +67,9 @@ const DEPTH = 32;
 /** Returns what is wrong with a value, with the place where it is, or nothing. */
 export function mismatch(schema: JsonSchema, value: unknown, place = "arguments", depth = 0): string | undefined {
   if (depth > DEPTH) return undefined;
-  if (schema.type !== undefined && !isOfType(schema.type, value)) {
-    return `${place}: ${schema.type} expected, not ${kindOf(value)}`;
+  const kinds = typeof schema.type === "string" ? [schema.type] : (schema.type ?? []);
+  if (kinds.length > 0 && !kinds.some((kind) => isOfKind(kind, value))) {
+    return `${place}: ${kinds.join(" or ")} expected, not ${kindOf(value)}`;
   }
   if ("const" in schema && !isEqual(schema.const, value)) return `${place}: only ${JSON.stringify(schema.const)} is possible`;
   if (schema.enum !== undefined && !schema.enum.some((one) => isEqual(one, value))) {
@@ -95,9 +100,8 @@ function inProperties(schema: JsonSchema, value: object, place: string, depth: n
   return undefined;
 }
 
-function isOfType(type: NonNullable<JsonSchema["type"]>, value: unknown): boolean {
-  if (type === "integer") return Number.isInteger(value);
-  return kindOf(value) === type;
+function isOfKind(kind: Kind, value: unknown): boolean {
+  return kind === "integer" ? Number.isInteger(value) : kindOf(value) === kind;
 }
 
 function kindOf(value: unknown): string {

@@ -25,6 +25,7 @@ export interface LinkOwner {
   lost(error: Error, isFinal: boolean): void;
   restarted(restart: Restart): void;
   garbage(garbage: Garbage): void;
+  stderr(line: string): void;
 }
 
 /** Is called with the data of a response before anything that follows it is read. */
@@ -132,7 +133,7 @@ export class Link {
       maxRecordBytes: options.maxRecordBytes ?? MAX_RECORD_BYTES,
       record: (record, size) => this.#accept(record, size),
       garbage: (garbage) => this.#owner.garbage(garbage),
-      stderr: (line) => options.onStderr?.(line),
+      stderr: (line) => this.#owner.stderr(line),
       end: (end) => this.#ended(connection, end),
     });
     this.#connection = connection;

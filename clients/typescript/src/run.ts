@@ -11,7 +11,7 @@ import type { AssistantMessage, Disposition, ErrorKind, Event, EventMap, Message
  */
 export type Outcome = "completed" | "aborted" | "failed" | "handled" | "queued";
 
-export interface RunResult {
+export interface RunResult<Output = unknown> {
   readonly outcome: Outcome;
   /** The text of the last answer that has any. */
   readonly text: string;
@@ -19,6 +19,8 @@ export interface RunResult {
   readonly messages: readonly Message[];
   /** The tokens and the cost of all answers, including those that were retried. */
   readonly usage: Usage;
+  /** The value that `outputSchema` asked for; absent unless the run is completed. */
+  readonly output?: Output;
   /** Why the run failed, for people. */
   readonly error?: string;
   /** The same for programs; also `aborted`. */
@@ -47,12 +49,12 @@ export class RunFailed extends BowlineError {
  * The events of a run, from the first after the response to its prompt to `agent_settled`, for one consumer. Take them,
  * or call `result()`, or `discard()` them: what nobody takes holds up everything after a while.
  */
-export class Run implements AsyncIterable<Event> {
+export class Run<Output = unknown> implements AsyncIterable<Event> {
   /** What became of the prompt. */
   readonly disposition: Disposition;
   readonly #queue: EventQueue;
   readonly #flow: Flow;
-  readonly #result: Promise<RunResult>;
+  readonly #result: Promise<RunResult<Output>>;
   readonly #messages: { entryId: string | undefined; message: Message }[] = [];
   readonly #usage = noUsage();
   #resolve: (result: RunResult) => void = () => {};
@@ -68,7 +70,8 @@ export class Run implements AsyncIterable<Event> {
     limit.onFailure((error) => this.fail(error));
     this.#queue = flow.subscribe();
     this.#result = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
+      // bowline has checked that the output satisfies its schema.
+      this.#resolve = (result) => resolve(result as RunResult<Output>);
       this.#reject = reject;
     });
     // Whoever wants to know of a failure calls result() or iterates.
@@ -102,7 +105,7 @@ export class Run implements AsyncIterable<Event> {
   }
 
   /** Waits for the end of the run. Failed and aborted runs have a result, too; rejects only if the process ends first. */
-  async result(): Promise<RunResult> {
+  async result(): Promise<RunResult<Output>> {
     // Without a consumer, keeping events would only fill the memory.
     if (!this.#isTaken) this.discard();
     return this.#flow.during(this.#result);
@@ -150,6 +153,7 @@ export class Run implements AsyncIterable<Event> {
       messages,
       usage: this.#usage,
       timedOut: outcome === "aborted" && this.#limit.isTimeOver,
+      ...outputOf(settled),
       ...(settled?.error === undefined ? {} : { error: settled.error }),
       ...(settled?.errorKind === undefined ? {} : { errorKind: settled.errorKind }),
       ...(settled === undefined ? {} : { settled }),
@@ -164,6 +168,10 @@ export function textOf(message: Message): string {
   const { content } = message;
   if (typeof content === "string") return content;
   return content.map((block) => (block.type === "text" && "text" in block ? block.text : "")).join("");
+}
+
+function outputOf(settled: object | undefined): { output?: unknown } {
+  return settled !== undefined && "output" in settled ? { output: settled.output } : {};
 }
 
 function lastText(messages: readonly Message[]): string {

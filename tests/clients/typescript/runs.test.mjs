@@ -22,6 +22,22 @@ test("the result of a run has text, messages, usage and the record that ended it
   assert.equal(textOf(result.messages[2]), "out\n");
 });
 
+test("an output has the form that its schema says, or the run fails", async (test) => {
+  const workshop = new Workshop(test);
+  const agent = await workshop.start({ model: workshop.script({ text: '{"files":["a"]}' }, { text: "No." }) });
+  const outputSchema = { type: "object", properties: { files: { type: "array", items: { type: "string" } } }, required: ["files"] };
+  if (!agent.info.events.includes("output_checked")) {
+    await assert.rejects(agent.run("Go", { outputSchema }), /does not know outputSchema/);
+    return;
+  }
+  const { output, outcome } = await agent.promptAndWait("Go", { outputSchema });
+  assert.deepEqual([output, outcome], [{ files: ["a"] }, "completed"]);
+  await assert.rejects(agent.promptAndWait("Go", { outputSchema, outputRetries: 0 }), (error) => {
+    assert.deepEqual([error.kind, error.result.output], ["invalid_output", undefined]);
+    return true;
+  });
+});
+
 test("the text of a run comes piece by piece", async (test) => {
   const workshop = new Workshop(test);
   const agent = await workshop.start({ model: workshop.script(BASH("true"), { text: "All is well.", chunk: 4 }) });

@@ -75,16 +75,17 @@ test("arguments that do not fit the schema never reach the function", async (tes
 test("the check of arguments knows types, required fields, enumerations and lists", () => {
   const schema = {
     type: "object",
-    properties: { kind: { enum: ["a", "b"] }, sizes: { type: "array", items: { type: "integer" } }, deep: { type: "object", required: ["x"] }, one: { const: 1 } },
+    properties: { kind: { enum: ["a", "b"] }, sizes: { type: "array", items: { type: "integer" } }, deep: { type: "object", required: ["x"] }, one: { const: 1 }, two: { type: ["string", "null"] } },
     required: ["kind"],
   };
   const cases = [
-    [{ kind: "a", sizes: [1, 2], deep: { x: null }, one: 1, other: true }, undefined],
+    [{ kind: "a", sizes: [1, 2], deep: { x: null }, one: 1, two: null, other: true }, undefined],
     [[], "arguments: object expected, not array"],
     [{}, 'arguments: "kind" is missing'],
     [{ kind: "c" }, 'arguments.kind: one of "a", "b" expected'],
     [{ kind: "a", sizes: [1, 1.5] }, "arguments.sizes[1]: integer expected, not number"],
     [{ kind: "a", deep: {} }, 'arguments.deep: "x" is missing'],
+    [{ kind: "a", two: 2 }, "arguments.two: string or null expected, not number"],
     [{ kind: "a", one: 2 }, "arguments.one: only 1 is possible"],
     [JSON.parse('{"__proto__":{"kind":"a"}}'), 'arguments: "kind" is missing'],
   ];

@@ -113,6 +113,7 @@ test("a process that is killed in a run rejects everybody who waits, with its la
   await assert.rejects(agent.getState(), ProcessDied);
   await assert.rejects(agent.run("Go"), ProcessDied);
   await assert.rejects(collect(agent.events()), ProcessDied);
+  assert.ok((await agent.ended) instanceof ProcessDied);
 });
 
 test("events that came before the death are taken before it is thrown", async (test) => {
@@ -226,6 +227,7 @@ test("closing ends runs and waiting commands, and nothing can be sent any more",
   await assert.rejects(agent.getState(), Closed);
   assert.deepEqual(await collect(agent.events()), []);
   assert.equal((await agent.close()).exitCode, 0);
+  assert.ok((await agent.ended) instanceof Closed);
 });
 
 test("a process that does not end is killed", async (test) => {

@@ -63,6 +63,11 @@ export async function use(options: AgentOptions): Promise<RunResult> {
   isTrue<Equal<typeof exitCode, number | undefined>>();
   agent.on("tool_execution_end", (event) => isTrue<Equal<typeof event.durationMs, number>>());
   for await (const event of await agent.run("Hi")) show(event);
+  const schema = { type: "object", properties: { files: { type: ["string", "null"] } }, required: ["files"] } as const;
+  const { output: value } = await agent.promptAndWait("Which?", { outputSchema: schema });
+  isTrue<Equal<typeof value, { files: string | null } | undefined>>();
+  const inPlace = await agent.promptAndWait("Which?", { outputSchema: { enum: ["a", "b"] } });
+  isTrue<Equal<typeof inPlace.output, "a" | "b" | undefined>>();
   const stats = await agent.command("get_session_stats", {});
   isTrue<Equal<typeof stats.userMessages, number>>();
   return agent.promptAndWait("Hi", { signal: AbortSignal.timeout(1_000) });
