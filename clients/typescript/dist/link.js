@@ -69,7 +69,7 @@ export class Link {
     /** Sends a command, and returns the data of its response. While the process is started again, it waits. */
     async command(name, fields, options, accepted) {
         if (this.#restarting !== undefined)
-            await this.#flow.during(this.#restarting);
+            await this.#flow.during(untilRestarted(this.#restarting, name, options));
         const data = await this.#send(name, fields, options, accepted);
         if (this.#restarts !== undefined && changesSession(name))
             await this.#noteSession();
@@ -209,5 +209,25 @@ export class Link {
         const error = this.#isClosing ? new Closed() : last instanceof Error ? last : died;
         this.#finish(error);
         throw error;
+    }
+}
+/** Waits for the next process, at most as long as the caller wants to wait for the command. */
+async function untilRestarted(restarting, name, options) {
+    const { timeoutMs, signal } = options;
+    signal?.throwIfAborted();
+    let giveUp = () => { };
+    let timer;
+    const tooLong = new Promise((_, reject) => {
+        giveUp = () => reject(signal?.reason);
+        signal?.addEventListener("abort", giveUp, { once: true });
+        if (timeoutMs)
+            timer = setTimeout(() => reject(new CommandTimedOut(name, timeoutMs)), timeoutMs);
+    });
+    try {
+        await Promise.race([restarting, tooLong]);
+    }
+    finally {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", giveUp);
     }
 }

@@ -92,7 +92,7 @@ export class Link {
 
   /** Sends a command, and returns the data of its response. While the process is started again, it waits. */
   async command(name: CommandName, fields: object, options: CallOptions, accepted?: Accepted): Promise<unknown> {
-    if (this.#restarting !== undefined) await this.#flow.during(this.#restarting);
+    if (this.#restarting !== undefined) await this.#flow.during(untilRestarted(this.#restarting, name, options));
     const data = await this.#send(name, fields, options, accepted);
     if (this.#restarts !== undefined && changesSession(name)) await this.#noteSession();
     return data;
@@ -230,5 +230,24 @@ export class Link {
     const error = this.#isClosing ? new Closed() : last instanceof Error ? last : died;
     this.#finish(error);
     throw error;
+  }
+}
+
+/** Waits for the next process, at most as long as the caller wants to wait for the command. */
+async function untilRestarted(restarting: Promise<void>, name: CommandName, options: CallOptions): Promise<void> {
+  const { timeoutMs, signal } = options;
+  signal?.throwIfAborted();
+  let giveUp: () => void = () => {};
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<never>((_, reject) => {
+    giveUp = () => reject(signal?.reason);
+    signal?.addEventListener("abort", giveUp, { once: true });
+    if (timeoutMs) timer = setTimeout(() => reject(new CommandTimedOut(name, timeoutMs)), timeoutMs);
+  });
+  try {
+    await Promise.race([restarting, tooLong]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", giveUp);
   }
 }

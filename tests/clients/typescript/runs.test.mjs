@@ -4,7 +4,7 @@ import process from "node:process";
 import { setFlagsFromString } from "node:v8";
 import { test } from "node:test";
 import { runInNewContext } from "node:vm";
-import { BowlineError, CommandFailed, ProcessDied, RunFailed, textOf } from "../../../clients/typescript/dist/index.js";
+import { BowlineError, Closed, CommandFailed, CommandTimedOut, ProcessDied, RunFailed, textOf } from "../../../clients/typescript/dist/index.js";
 import { Workshop, collect, until } from "./workshop.mjs";
 
 const HANG = { text: "I hang", hang: true };
@@ -209,7 +209,12 @@ test("closing while a process is started again ends that", async (test) => {
   const agent = await workshop.start({ restart: { delayMs: 60_000 } });
   process.kill(agent.pid, "SIGKILL");
   await until(() => agent.getState({ timeoutMs: 20 }).then(() => false, () => true), "it is dead");
+  // Nobody waits longer for the next process than for a response.
+  await assert.rejects(agent.getState({ timeoutMs: 20 }), CommandTimedOut);
+  await assert.rejects(agent.getState({ signal: AbortSignal.timeout(20) }), { name: "TimeoutError" });
+  const waiting = agent.getState();
   await agent.close();
+  await assert.rejects(waiting, Closed);
   await assert.rejects(agent.getState(), BowlineError);
 });
 

@@ -175,7 +175,10 @@ test("dialogs of extensions are answered with functions, and what they show is s
       notify: show("notify"),
     },
   });
-  for (const kind of ["select", "confirm", "input", "editor"]) await agent.prompt(`/ask ${kind}`);
+  for (const kind of ["select", "confirm", "input", "editor"]) {
+    // No model is asked, so there is no run.
+    assert.equal((await agent.promptAndWait(`/ask ${kind}`)).outcome, "handled");
+  }
   await until(() => shown.filter(([name]) => name === "notify").length === 4, "all are answered");
   assert.deepEqual(shown.filter(([name]) => name === "notify").map(([, text]) => text), [
     'select: "b"',
