@@ -35,6 +35,8 @@ export declare class Connection {
     get pid(): number | undefined;
     /** The last lines of stderr. */
     get stderr(): string;
+    /** How the process ended, once its output was read to the end. */
+    get end(): ProcessEnd | undefined;
     /** Resolves when the process has ended and its output was read to the end. */
     get ended(): Promise<ProcessEnd>;
     /** Writes a record. That the process has gone is reported by `end`. */

@@ -22,6 +22,7 @@ export class Connection {
     #isReading = true;
     #isStdoutOver = false;
     #isOver = false;
+    #end;
     constructor(options, child) {
         this.#options = options;
         this.#child = child;
@@ -59,6 +60,10 @@ export class Connection {
     /** The last lines of stderr. */
     get stderr() {
         return this.#stderr.text();
+    }
+    /** How the process ended, once its output was read to the end. */
+    get end() {
+        return this.#end;
     }
     /** Resolves when the process has ended and its output was read to the end. */
     get ended() {
@@ -190,6 +195,7 @@ export class Connection {
             stderr.destroy();
             this.#stderr.finish();
             const how = { exitCode, signal, stderr: this.#stderr.text() };
+            this.#end = how;
             this.#options.end(how);
             this.#finish(how);
         };

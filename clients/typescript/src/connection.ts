@@ -55,6 +55,7 @@ export class Connection {
   #isReading = true;
   #isStdoutOver = false;
   #isOver = false;
+  #end: ProcessEnd | undefined;
 
   private constructor(options: ConnectionOptions, child: ChildProcessWithoutNullStreams) {
     this.#options = options;
@@ -95,6 +96,11 @@ export class Connection {
   /** The last lines of stderr. */
   get stderr(): string {
     return this.#stderr.text();
+  }
+
+  /** How the process ended, once its output was read to the end. */
+  get end(): ProcessEnd | undefined {
+    return this.#end;
   }
 
   /** Resolves when the process has ended and its output was read to the end. */
@@ -231,6 +237,7 @@ export class Connection {
       stderr.destroy();
       this.#stderr.finish();
       const how = { exitCode, signal, stderr: this.#stderr.text() };
+      this.#end = how;
       this.#options.end(how);
       this.#finish(how);
     };

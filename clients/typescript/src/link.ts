@@ -166,6 +166,8 @@ export class Link {
     const connection = this.#connection;
     if (this.#over !== undefined) return Promise.reject(this.#over);
     if (connection === undefined || (this.#isClosing && this.#isOpen)) return Promise.reject(new Closed());
+    // It may have died between two commands, when nobody waited.
+    if (connection.end !== undefined) return Promise.reject(new ProcessDied(connection.end, this.#fatal));
     const cancel = CANCELLED_BY[name];
     const request = {
       command: name,

@@ -204,11 +204,31 @@ test("a process that dies again and again is given up", async (test) => {
   await assert.rejects(agent.waitForIdle(), ProcessDied);
 });
 
+test("a process that dies right after its start is given up as well", async (test) => {
+  const agent = await new Workshop(test).startFake(
+    `const { existsSync, writeFileSync } = await import("node:fs");
+     commands.get_state = (command) => answer(command, { sessionId: "s" });
+     commands.bash = () => process.exit(8);
+     if (existsSync("started")) {
+       commands.get_protocol_info = (command) => {
+         answer(command, info);
+         process.exit(9);
+       };
+     }
+     writeFileSync("started", "");`,
+    { restart: { attempts: 3, delayMs: 1 } },
+  );
+  await assert.rejects(agent.bash("x"), (error) => error.exitCode === 8);
+  await assert.rejects(agent.getState(), (error) => error instanceof ProcessDied && error.exitCode === 9);
+  assert.ok((await agent.ended) instanceof ProcessDied);
+});
+
 test("closing while a process is started again ends that", async (test) => {
   const workshop = new Workshop(test);
   const agent = await workshop.start({ restart: { delayMs: 60_000 } });
+  const running = agent.bash("sleep 60");
   process.kill(agent.pid, "SIGKILL");
-  await until(() => agent.getState({ timeoutMs: 20 }).then(() => false, () => true), "it is dead");
+  await assert.rejects(running, ProcessDied);
   // Nobody waits longer for the next process than for a response.
   await assert.rejects(agent.getState({ timeoutMs: 20 }), CommandTimedOut);
   await assert.rejects(agent.getState({ signal: AbortSignal.timeout(20) }), { name: "TimeoutError" });

@@ -46,9 +46,10 @@ test("the time for a long line grows with its length, not with its square", () =
     assert.equal(splitter.push(Buffer.from("\n"))[0].length, megabytes * 2 ** 20);
     return performance.now() - start;
   };
-  time(4);
-  const small = Math.max(time(5), 2);
-  assert.ok(time(80) < small * 16 * 5, "80 MB took far more than 16 times as long as 5 MB");
+  // The fastest of several, because other programs only make it slower.
+  const fastest = (megabytes) => Math.min(...Array.from({ length: 4 }, () => time(megabytes)));
+  const [small, large] = [fastest(5), fastest(40)];
+  assert.ok(large < small * 8 * 4, `5 MB took ${small} ms and 40 MB ${large} ms`);
 });
 
 test("a record of 20 MB arrives whole, with U+2028 in it", async (test) => {
@@ -150,12 +151,12 @@ test("stdout that somebody else keeps open does not hide the end of the process"
   const agent = await new Workshop(test).startFake(`
     const { spawn } = await import("node:child_process");
     commands.get_state = () => {
-      spawn("sleep", ["4"], { stdio: ["ignore", "inherit", "inherit"] }).unref();
+      spawn("sleep", ["9"], { stdio: ["ignore", "inherit", "inherit"] }).unref();
       process.exit(7);
     };`);
   const started = Date.now();
   await assert.rejects(agent.getState(), (error) => error.exitCode === 7);
-  assert.ok(Date.now() - started < 3_000);
+  assert.ok(Date.now() - started < 8_000);
 });
 
 test("the program is found, or the error says what to do", async (test) => {
