@@ -10,6 +10,7 @@ import keyword
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from model import Alias, Choice, Command, Constant, Enum, Field, ListOf, MapOf, Model, Named, Nullable, Object, Simple
 from model import Type, TypeDefinition, Union_
@@ -17,8 +18,8 @@ from model import Type, TypeDefinition, Union_
 PACKAGE = "clients/python/bowline_agent"
 WIDTH = 110
 SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None", "any": "Any"}
-# Commands whose public methods are written by hand, because they return more than the data of the response.
-PRIVATE = ("prompt",)
+# The command that starts a run. Its methods return the run and its result instead of the data of the response.
+RUN = "prompt"
 HEAD = '''"""{doc}
 
 Generated from schema/pi.json: python3 clients/generator
@@ -164,12 +165,13 @@ def docstring(text: str, indent: str) -> str:
 def commands(model: Model) -> str:
     words = words_used(model)
     names = sorted(words & set(model.types))
-    typing = {"Any", "Dict"} | words & {"List", "Literal", "Optional", "Union"}
+    typing = {"Any", "Dict", "Optional", "TYPE_CHECKING"} | words & {"List", "Literal", "Optional", "Union"}
     return "\n\n".join([
         HEAD.format(doc="A method for each command.").rstrip("\n"),
-        f"from typing import {', '.join(sorted(typing))}, cast\n\n"
+        f"from __future__ import annotations\n\nfrom typing import {', '.join(sorted(typing))}, cast\n\n"
         "from .protocol import (\n" + "".join(f"    {name},\n" for name in names) + ")\n"
-        "from .timeouts import DEFAULT, Timeout\n",
+        "from .timeouts import DEFAULT, Timeout\n\n"
+        "if TYPE_CHECKING:\n    from .runs import Run, RunResult\n    from .sync import SyncRun\n",
         mixin("AsyncCommands", "The commands, as coroutines.", model.commands, asynchronous=True),
         mixin("SyncCommands", "The commands, as functions that wait for the response.", model.commands,
               asynchronous=False),
@@ -185,32 +187,66 @@ def words_used(model: Model) -> set[str]:
 
 def mixin(name: str, doc: str, all_commands: tuple[Command, ...], *, asynchronous: bool) -> str:
     start = "async def" if asynchronous else "def"
+    run = "Run" if asynchronous else "SyncRun"
     parts = [
-        f'class {name}:\n    """{doc}"""\n\n'
+        f'class {name}:\n    """{doc}"""\n',
         f"    {start} _command(self, name: str, fields: Dict[str, Any], timeout: Timeout) -> Any:\n"
-        "        raise NotImplementedError\n"
+        "        raise NotImplementedError\n",
+        f"    def _start_run(self, fields: Dict[str, Any], timeout: Timeout) -> {run}:\n"
+        "        raise NotImplementedError\n",
+        f"    {start} _run_to_end(self, fields: Dict[str, Any], timeout: Optional[float]) -> RunResult:\n"
+        "        raise NotImplementedError\n",
     ]
-    parts += [method(command, asynchronous) for command in all_commands]
+    for command in all_commands:
+        parts += run_methods(command, asynchronous) if command.name == RUN else [command_method(command, asynchronous)]
     return "\n".join(parts)
 
 
-def method(command: Command, asynchronous: bool) -> str:
-    name = f"_{command.name}" if command.name in PRIVATE else command.name
-    start = "    async def" if asynchronous else "    def"
+def run_methods(command: Command, asynchronous: bool) -> list[str]:
+    """Returns the methods that start a run and that wait for its end."""
+    first = replace(command, doc=f"{command.doc}\n\nThe message is sent at once. Iterate over the run for its events.")
+    second = replace(
+        command,
+        doc="Sends a message, waits for the end of its run and returns the result.\n\nAfter `timeout` seconds, and if the "
+        "caller is cancelled, the run is aborted.",
+    )
+    run = "Run" if asynchronous else "SyncRun"
+    wait = "await " if asynchronous else ""
+    return [
+        method(first, command.name, "def", run, "timeout: Timeout = DEFAULT", "self._start_run({fields}, timeout)"),
+        method(second, f"{command.name}_and_wait", f"{'async ' if asynchronous else ''}def", "RunResult",
+               "timeout: Optional[float] = None", wait + "self._run_to_end({fields}, timeout)"),
+    ]
+
+
+def command_method(command: Command, asynchronous: bool) -> str:
+    call = f'{"await " if asynchronous else ""}self._command("{command.name}", {{fields}}, timeout)'
     returned = type_text(command.data) if command.data else "None"
-    parameters = ["self", *(f"{snake(each.name)}: {type_text(each.type)}" for each in command.fields if each.required), "*"]
-    parameters += [f"{snake(each.name)}: {optional_text(each.type)} = None" for each in command.fields if not each.required]
-    parameters.append("timeout: Timeout = DEFAULT")
-    line = f"{start} {name}({', '.join(parameters)}) -> {returned}:\n"
+    if command.data:
+        call = f"cast({returned}, {call})"
+    start = "async def" if asynchronous else "def"
+    return method(command, command.name, start, returned, "timeout: Timeout = DEFAULT", call)
+
+
+def method(command: Command, name: str, start: str, returned: str, timeout: str, call: str) -> str:
+    """Returns a method with the fields of a command; `{fields}` in its call stands for their values."""
+    required = [each for each in command.fields if each.required]
+    optional = [each for each in command.fields if not each.required]
+    parameters = ["self", *(f"{snake(each.name)}: {type_text(each.type)}" for each in required), "*"]
+    parameters += [f"{snake(each.name)}: {optional_text(each.type)} = None" for each in optional]
+    parameters.append(timeout)
+    line = f"    {start} {name}({', '.join(parameters)}) -> {returned}:\n"
     if len(line) > WIDTH:
-        line = f"{start} {name}(\n" + "".join(f"        {each},\n" for each in parameters) + f"    ) -> {returned}:\n"
-    return line + method_doc(command) + method_body(command, asynchronous)
+        listed_parameters = "".join(f"        {each},\n" for each in parameters)
+        line = f"    {start} {name}(\n{listed_parameters}    ) -> {returned}:\n"
+    return line + method_doc(command) + method_body(command, call, "" if returned == "None" else "return ")
 
 
 def method_doc(command: Command) -> str:
     described = [each for each in command.fields if each.doc]
     if not described:
         return docstring(command.doc, " " * 8)
+    # A second paragraph, so that the first one does not end the docstring on its line.
     text = docstring(command.doc + "\n\n.", " " * 8).rsplit("\n", 3)[0] + "\n        Args:\n"
     for each in described:
         wrapped = textwrap.wrap(f"{snake(each.name)}: {each.doc}", WIDTH - 16, break_on_hyphens=False)
@@ -218,16 +254,13 @@ def method_doc(command: Command) -> str:
     return text + '        """\n'
 
 
-def method_body(command: Command, asynchronous: bool) -> str:
+def method_body(command: Command, call: str, returning: str) -> str:
     fields = "{" + ", ".join(f'"{each.name}": {snake(each.name)}' for each in command.fields) + "}"
-    call = f'{"await " if asynchronous else ""}self._command("{command.name}", {fields}, timeout)'
-    returned = f"        return cast({type_text(command.data)}, {call})\n" if command.data else f"        {call}\n"
-    if len(returned) <= WIDTH:
-        return returned
+    line = f"        {returning}{call.format(fields=fields)}\n"
+    if len(line) <= WIDTH:
+        return line
     lines = "".join(f'            "{each.name}": {snake(each.name)},\n' for each in command.fields)
-    call = call.replace(fields, "fields")
-    returned = f"        return cast({type_text(command.data)}, {call})\n" if command.data else f"        {call}\n"
-    return f"        fields = {{\n{lines}        }}\n{returned}"
+    return f"        fields = {{\n{lines}        }}\n        {returning}{call.format(fields='fields')}\n"
 
 
 def optional_text(type_: Type) -> str:

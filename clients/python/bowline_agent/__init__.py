@@ -5,7 +5,7 @@
 
 from .addresses import Scheme
 from .binary import find_binary
-from .client import AsyncBowline, Subscription
+from .client import AsyncBowline, Options, Subscription
 from .errors import (
     BinaryNotFound,
     BowlineError,
@@ -33,6 +33,7 @@ __all__ = [
     "Decision",
     "Image",
     "NotRunning",
+    "Options",
     "ProcessDied",
     "Restart",
     "Run",

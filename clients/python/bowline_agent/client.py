@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 from types import TracebackType
-from typing import Any, AsyncIterator, Callable, Coroutine, Dict, List, Mapping, Optional, Sequence, Type, TypeVar, Union, cast
+from typing import Any, AsyncIterator, Callable, Coroutine, Dict, List, Mapping, Optional, Sequence, Type, TypedDict, TypeVar, Union, cast
 
 from .addresses import Scheme
 from .backlog import Backlog, Record
@@ -15,7 +15,7 @@ from .commands import AsyncCommands
 from .connection import Connection
 from .errors import BowlineError, NotRunning, ProcessDied
 from .functions import call
-from .protocol import Accepted, AttachmentInput, Event, ImageInput, State, StreamingBehavior
+from .protocol import Accepted, Event, State
 from .requests import Approve, Requests
 from .restart import SESSION_CHANGES, SESSION_FLAGS, Memory, Restart
 from .runs import Run, RunResult
@@ -32,6 +32,30 @@ Listener = Callable[[Event], Any]
 
 # bowline's own limit on the length of a command.
 LINE_LIMIT = 64 * 1024 * 1024
+
+
+class Options(TypedDict, total=False):
+    """The arguments of a client: see `AsyncBowline`."""
+
+    model: Optional[str]
+    cwd: Optional[PathText]
+    arguments: Sequence[str]
+    env: Optional[Mapping[str, Optional[str]]]
+    binary: Optional[PathText]
+    session: Optional[PathText]
+    session_id: Optional[str]
+    no_session: bool
+    tools: Sequence[AnyTool]
+    schemes: Sequence[Scheme]
+    ui: Optional[Ui]
+    approve: Optional[Approve]
+    restart: Optional[Restart]
+    on_restart: Optional[Callable[[ProcessDied], Any]]
+    on_stderr: Optional[Callable[[str], None]]
+    on_problem: Optional[Callable[[str], None]]
+    backlog_bytes: int
+    max_record_bytes: int
+    line_limit: int
 
 
 class Subscription:
@@ -177,11 +201,12 @@ class AsyncBowline(AsyncCommands):
         self._running = False
         if self._connection is None:
             return None
-        for task in self._tasks:
+        for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
         if self._requests is not None:
             self._requests.cancel_all()
-        return await self._connection.stop(patience)
+        # A tool that stops the client is cancelled with its run; the process has to end all the same.
+        return await asyncio.shield(self._connection.stop(patience))
 
     @property
     def is_running(self) -> bool:
@@ -202,27 +227,9 @@ class AsyncBowline(AsyncCommands):
     ) -> None:
         await self.stop()
 
-    # Prompts
+    # Runs
 
-    def prompt(
-        self,
-        message: str,
-        *,
-        images: Optional[List[ImageInput]] = None,
-        attachments: Optional[List[AttachmentInput]] = None,
-        streaming_behavior: Optional[StreamingBehavior] = None,
-        timeout: Timeout = DEFAULT,
-    ) -> Run:
-        """Sends a message at once. `await` the run for its acceptance, iterate over it for its events.
-
-        Args:
-            message: The text of the user message.
-            images: The images of the user message.
-            attachments: Images, which the model sees, and documents, whose text it reads.
-            streaming_behavior: The queue for the message if a run is in progress; the iteration is then over the rest
-                of that run.
-            timeout: How long to wait for the acceptance. A run has no limit: see `Run.result`.
-        """
+    def _start_run(self, fields: Dict[str, Any], timeout: Timeout) -> Run:
         connection = self._connected()
         backlog = connection.new_backlog()
 
@@ -232,29 +239,10 @@ class AsyncBowline(AsyncCommands):
             else:
                 connection.attach_run(backlog)
 
-        fields = {
-            "message": message,
-            "images": images,
-            "attachments": attachments,
-            "streamingBehavior": streaming_behavior,
-        }
-        accepted = connection.submit("prompt", fields, timeout, on_success)
-        return Run(self, accepted, backlog)
+        return Run(self, connection.submit("prompt", fields, timeout, on_success), backlog)
 
-    async def prompt_and_wait(
-        self,
-        message: str,
-        *,
-        images: Optional[List[ImageInput]] = None,
-        attachments: Optional[List[AttachmentInput]] = None,
-        streaming_behavior: Optional[StreamingBehavior] = None,
-        timeout: Optional[float] = None,
-    ) -> RunResult:
-        """Sends a message, waits for the end of its run and returns the result.
-
-        After `timeout` seconds, and if the caller is cancelled, the run is aborted.
-        """
-        run = self.prompt(message, images=images, attachments=attachments, streaming_behavior=streaming_behavior)
+    async def _run_to_end(self, fields: Dict[str, Any], timeout: Optional[float]) -> RunResult:
+        run = self._start_run(fields, DEFAULT)
         try:
             return await run.result(timeout=timeout)
         except asyncio.CancelledError:

@@ -3,7 +3,9 @@
 Generated from schema/pi.json: python3 clients/generator
 """
 
-from typing import Any, Dict, List, Optional, cast
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, TYPE_CHECKING, cast
 
 from .protocol import (
     AcceptReport,
@@ -63,6 +65,10 @@ from .protocol import (
 )
 from .timeouts import DEFAULT, Timeout
 
+if TYPE_CHECKING:
+    from .runs import Run, RunResult
+    from .sync import SyncRun
+
 
 class AsyncCommands:
     """The commands, as coroutines."""
@@ -70,7 +76,13 @@ class AsyncCommands:
     async def _command(self, name: str, fields: Dict[str, Any], timeout: Timeout) -> Any:
         raise NotImplementedError
 
-    async def _prompt(
+    def _start_run(self, fields: Dict[str, Any], timeout: Timeout) -> Run:
+        raise NotImplementedError
+
+    async def _run_to_end(self, fields: Dict[str, Any], timeout: Optional[float]) -> RunResult:
+        raise NotImplementedError
+
+    def prompt(
         self,
         message: str,
         *,
@@ -78,9 +90,11 @@ class AsyncCommands:
         attachments: Optional[List[AttachmentInput]] = None,
         streaming_behavior: Optional[StreamingBehavior] = None,
         timeout: Timeout = DEFAULT,
-    ) -> Accepted:
+    ) -> Run:
         """Starts a run with a user message. The message is in the session file before the response is
         sent.
+
+        The message is sent at once. Iterate over the run for its events.
 
         Args:
             message: The text of the user message.
@@ -96,7 +110,36 @@ class AsyncCommands:
             "attachments": attachments,
             "streamingBehavior": streaming_behavior,
         }
-        return cast(Accepted, await self._command("prompt", fields, timeout))
+        return self._start_run(fields, timeout)
+
+    async def prompt_and_wait(
+        self,
+        message: str,
+        *,
+        images: Optional[List[ImageInput]] = None,
+        attachments: Optional[List[AttachmentInput]] = None,
+        streaming_behavior: Optional[StreamingBehavior] = None,
+        timeout: Optional[float] = None,
+    ) -> RunResult:
+        """Sends a message, waits for the end of its run and returns the result.
+
+        After `timeout` seconds, and if the caller is cancelled, the run is aborted.
+
+        Args:
+            message: The text of the user message.
+            images: The images of the user message.
+            attachments: Images, which the model sees, and documents, whose text it reads. They are kept
+                on the message.
+            streaming_behavior: The queue for the message if a run is in progress; without it, the prompt
+                is refused in that case.
+        """
+        fields = {
+            "message": message,
+            "images": images,
+            "attachments": attachments,
+            "streamingBehavior": streaming_behavior,
+        }
+        return await self._run_to_end(fields, timeout)
 
     async def steer(
         self,
@@ -798,7 +841,13 @@ class SyncCommands:
     def _command(self, name: str, fields: Dict[str, Any], timeout: Timeout) -> Any:
         raise NotImplementedError
 
-    def _prompt(
+    def _start_run(self, fields: Dict[str, Any], timeout: Timeout) -> SyncRun:
+        raise NotImplementedError
+
+    def _run_to_end(self, fields: Dict[str, Any], timeout: Optional[float]) -> RunResult:
+        raise NotImplementedError
+
+    def prompt(
         self,
         message: str,
         *,
@@ -806,9 +855,11 @@ class SyncCommands:
         attachments: Optional[List[AttachmentInput]] = None,
         streaming_behavior: Optional[StreamingBehavior] = None,
         timeout: Timeout = DEFAULT,
-    ) -> Accepted:
+    ) -> SyncRun:
         """Starts a run with a user message. The message is in the session file before the response is
         sent.
+
+        The message is sent at once. Iterate over the run for its events.
 
         Args:
             message: The text of the user message.
@@ -824,7 +875,36 @@ class SyncCommands:
             "attachments": attachments,
             "streamingBehavior": streaming_behavior,
         }
-        return cast(Accepted, self._command("prompt", fields, timeout))
+        return self._start_run(fields, timeout)
+
+    def prompt_and_wait(
+        self,
+        message: str,
+        *,
+        images: Optional[List[ImageInput]] = None,
+        attachments: Optional[List[AttachmentInput]] = None,
+        streaming_behavior: Optional[StreamingBehavior] = None,
+        timeout: Optional[float] = None,
+    ) -> RunResult:
+        """Sends a message, waits for the end of its run and returns the result.
+
+        After `timeout` seconds, and if the caller is cancelled, the run is aborted.
+
+        Args:
+            message: The text of the user message.
+            images: The images of the user message.
+            attachments: Images, which the model sees, and documents, whose text it reads. They are kept
+                on the message.
+            streaming_behavior: The queue for the message if a run is in progress; without it, the prompt
+                is refused in that case.
+        """
+        fields = {
+            "message": message,
+            "images": images,
+            "attachments": attachments,
+            "streamingBehavior": streaming_behavior,
+        }
+        return self._run_to_end(fields, timeout)
 
     def steer(
         self,

@@ -32,8 +32,9 @@ def decode(line: bytes) -> Decoded:
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
-    """Returns the line of a record, with its LF."""
-    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    """Returns the line of a record, with its LF. Halves of characters, as in odd names of files, become `?`."""
+    text = json.dumps(record, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "replace") + b"\n"
 
 
 def excerpt(text: str) -> str:

@@ -183,7 +183,6 @@ class _Stdin(asyncio.BaseProtocol):
 
     def __init__(self, transport: Optional[asyncio.WriteTransport] = None) -> None:
         self.drained: "Optional[asyncio.Future[None]]" = None
-        self._lost = False
         if transport is not None:
             self.transport = transport
 
@@ -198,13 +197,12 @@ class _Stdin(asyncio.BaseProtocol):
         self.release()
 
     def connection_lost(self, exc: Optional[Exception]) -> None:
-        self._lost = True
         self.release()
 
     def abort(self) -> None:
         """Drops what is not written yet."""
-        if not self._lost:
-            self._lost = True
+        # A transport that is closed already must not be closed once more.
+        if not self.transport.is_closing() or self.transport.get_write_buffer_size() > 0:
             self.transport.abort()
         self.release()
 

@@ -64,9 +64,10 @@ class Requests:
                 self._cancel(identifier)
 
     def cancel_all(self) -> None:
-        """The process has gone, or is about to."""
-        for identifier in list(self._tasks):
-            self._cancel(identifier)
+        """The process has gone, or is about to. A tool that stops the client itself goes on."""
+        for identifier, task in list(self._tasks.items()):
+            if task is not asyncio.current_task():
+                self._cancel(identifier)
 
     def _start(self, identifier: str, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)

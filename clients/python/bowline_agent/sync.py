@@ -7,14 +7,18 @@ import collections
 import concurrent.futures
 import threading
 from types import TracebackType
-from typing import Any, Callable, Coroutine, Deque, Dict, Iterator, List, Mapping, Optional, Type, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Deque, Dict, Iterator, List, Mapping, Optional, Type, TypeVar
 
-from .client import AnyTool, AsyncBowline, Function, Listener, Subscription
+from .client import AnyTool, AsyncBowline, Function, Listener, Options, Subscription
 from .commands import SyncCommands
 from .errors import BowlineError, NotRunning
-from .protocol import Accepted, AttachmentInput, Event, ImageInput, State, StreamingBehavior
+from .protocol import Accepted, Event, State
 from .runs import Run, RunResult
 from .timeouts import DEFAULT, Timeout
+
+if TYPE_CHECKING:
+    # Type checkers know this module, which is not needed to run.
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 
@@ -26,7 +30,7 @@ class Bowline(SyncCommands):
     their own, so they may block and call the client.
     """
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: Unpack[Options]) -> None:
         self._client = AsyncBowline(**options)
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._thread: Optional[threading.Thread] = None
@@ -74,42 +78,16 @@ class Bowline(SyncCommands):
     ) -> None:
         self.stop()
 
-    # Prompts
+    # Runs
 
-    def prompt(
-        self,
-        message: str,
-        *,
-        images: Optional[List[ImageInput]] = None,
-        attachments: Optional[List[AttachmentInput]] = None,
-        streaming_behavior: Optional[StreamingBehavior] = None,
-        timeout: Timeout = DEFAULT,
-    ) -> "SyncRun":
-        """Sends a message and returns its run. Iterate over it for its events. See `AsyncBowline.prompt`."""
+    def _start_run(self, fields: Dict[str, Any], timeout: Timeout) -> SyncRun:
+        async def start() -> Run:
+            return self._client._start_run(fields, timeout)
 
-        async def send() -> Run:
-            return self._client.prompt(
-                message, images=images, attachments=attachments, streaming_behavior=streaming_behavior, timeout=timeout
-            )
+        return SyncRun(self, self._wait(start()))
 
-        return SyncRun(self, self._wait(send()))
-
-    def prompt_and_wait(
-        self,
-        message: str,
-        *,
-        images: Optional[List[ImageInput]] = None,
-        attachments: Optional[List[AttachmentInput]] = None,
-        streaming_behavior: Optional[StreamingBehavior] = None,
-        timeout: Optional[float] = None,
-    ) -> RunResult:
-        """Sends a message, waits for the end of its run and returns the result. After `timeout` seconds, and at
-        Ctrl-C, the run is aborted."""
-        return self._wait(
-            self._client.prompt_and_wait(
-                message, images=images, attachments=attachments, streaming_behavior=streaming_behavior, timeout=timeout
-            )
-        )
+    def _run_to_end(self, fields: Dict[str, Any], timeout: Optional[float]) -> RunResult:
+        return self._wait(self._client._run_to_end(fields, timeout))
 
     def wait_until_idle(self, timeout: Optional[float] = None) -> None:
         """Waits until no run is in progress."""

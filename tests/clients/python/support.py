@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import shutil
@@ -77,7 +78,15 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
 
     async def asyncSetUp(self) -> None:
         # unittest turns the debug mode on, which makes everything several times slower.
-        asyncio.get_running_loop().set_debug(False)
+        loop = asyncio.get_running_loop()
+        loop.set_debug(False)
+        self.loop_errors: List[Any] = []
+        loop.set_exception_handler(lambda _, context: self.loop_errors.append(context))
+
+    async def asyncTearDown(self) -> None:
+        await asyncio.sleep(0)
+        gc.collect()
+        self.assertEqual(self.loop_errors, [])
 
     def client(self, steps: Optional[List[Step]] = None, **options: Any) -> AsyncBowline:
         return AsyncBowline(**self.workspace.options(steps, **options))

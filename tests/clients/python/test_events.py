@@ -253,6 +253,11 @@ class Many(Asynchronous):
             results = await asyncio.gather(*(client.bash(f"echo {number}") for number in range(40)), *(client.get_state() for _ in range(200)))
         self.assertEqual([result["output"] for result in results[:40]], [f"{number}\n" for number in range(40)])
 
+    async def test_halves_of_characters_become_question_marks(self) -> None:
+        async with self.client() as client:
+            result = await client.prompt_and_wait("caf\udce9 \u2028 \U0001f600")
+        self.assertEqual(result.messages[0]["content"][0]["text"], "caf? \u2028 \U0001f600")
+
     async def test_a_large_command_gets_through(self) -> None:
         async with self.client([{"text": "ok"}], cycle=True) as client:
             self.assertTrue((await client.prompt_and_wait("y" * 20_000_000)).ok)

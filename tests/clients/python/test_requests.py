@@ -242,6 +242,24 @@ class Tools(Asynchronous):
             await asyncio.wait_for(cancelled["coroutine"].wait(), WAIT)
             self.assertTrue(cancelled["thread"].wait(WAIT))
 
+    async def test_a_tool_may_stop_the_client(self) -> None:
+        client = self.client([calls("leave"), {"text": "ok"}])
+
+        @client.tool
+        async def leave() -> None:
+            """Ends everything."""
+            await client.stop()
+
+        await client.start()
+        pid = client.pid
+        self.assertEqual((await asyncio.wait_for(client.prompt("hi").result(), WAIT)).outcome, "aborted")
+        self.assertFalse(client.is_running)
+        deadline = time.monotonic() + WAIT
+        with self.assertRaises(ProcessLookupError):
+            while time.monotonic() < deadline:
+                os.kill(pid or 0, 0)
+                await asyncio.sleep(0.01)
+
     async def test_tools_can_be_added_and_removed(self) -> None:
         def now() -> str:
             """Returns the time."""
