@@ -14,7 +14,7 @@ from .binary import find_binary
 from .commands import AsyncCommands
 from .connection import Connection
 from .errors import BowlineError, NotRunning, ProcessDied
-from .functions import call
+from .functions import call, in_thread, is_coroutine
 from .protocol import Accepted, Event, State
 from .requests import Approve, Requests
 from .restart import SESSION_CHANGES, SESSION_FLAGS, Memory, Restart
@@ -85,6 +85,14 @@ class Subscription:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def call_with_each(function: Listener, events: Sequence[Event]) -> None:
+    for event in events:
+        try:
+            function(event)
+        except Exception:
+            log.exception("a listener failed")
 
 
 class AsyncBowline(AsyncCommands):
@@ -282,11 +290,16 @@ class AsyncBowline(AsyncCommands):
         subscription = self._subscribe(types, passive=True)
 
         async def pass_on() -> None:
-            async for event in subscription:
-                try:
-                    await call(function, event)
-                except Exception:
-                    log.exception("a listener failed")
+            while True:
+                events = await subscription.next_events()
+                if not events:
+                    return
+                # One thread for all that are there: a thread for each would cost more than most functions.
+                if is_coroutine(function):
+                    for event in events:
+                        await self._call_listener(function, event)
+                else:
+                    await in_thread(call_with_each, function, events)
 
         task = self._spawn(pass_on())
 
@@ -295,6 +308,13 @@ class AsyncBowline(AsyncCommands):
             task.cancel()
 
         return end
+
+    @staticmethod
+    async def _call_listener(function: Listener, event: Event) -> None:
+        try:
+            await function(event)
+        except Exception:
+            log.exception("a listener failed")
 
     # Tools
 

@@ -54,6 +54,20 @@ class Synchronous(WithWorkspace):
             end()
             client.wait_until_idle(WAIT)
 
+    def test_a_listener_gets_every_event_in_order(self) -> None:
+        seen, ended = [], threading.Event()
+
+        def listener(event) -> None:
+            seen.append(event)
+            if event["type"] == "agent_settled":
+                ended.set()
+
+        with self.sync_client([{"text": "some text ", "repeat": 5000}]) as client:
+            client.listen(listener)
+            events = list(client.prompt("hi"))
+            self.assertTrue(ended.wait(WAIT))
+        self.assertEqual(seen, events)
+
     def test_a_tool_may_ask_the_client(self) -> None:
         client = self.sync_client([calls("count"), {"text": "ok"}])
 
