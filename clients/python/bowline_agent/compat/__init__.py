@@ -1,0 +1,1 @@
+"""Clients with the methods of those of other agents."""

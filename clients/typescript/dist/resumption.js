@@ -1,0 +1,62 @@
+/** What a process that is started again needs to go on where the last one ended. */
+import { existsSync } from "node:fs";
+/** Commands whose effect ends with the process, so that they are sent to the next one, too. */
+const REMEMBERED = [
+    "set_steering_mode",
+    "set_follow_up_mode",
+    "set_auto_compaction",
+    "set_auto_retry",
+    "set_host_tools",
+    "set_host_uri_schemes",
+    "set_client_capabilities",
+    "set_approvals",
+    "set_sandbox",
+    "set_limits",
+    "set_subagent_subscription",
+];
+/** Commands after which another session may be open. */
+const SESSION_CHANGES = ["new_session", "switch_session", "fork", "clone"];
+export class Resumption {
+    #commands = new Map();
+    #session;
+    /** Takes note of a command that has succeeded. */
+    remember(name, fields) {
+        if (REMEMBERED.includes(name))
+            this.#commands.set(name, merged(this.#commands.get(name) ?? {}, fields));
+    }
+    /** Takes note of the session. */
+    open(state) {
+        this.#session = { file: state.sessionFile, id: state.sessionId };
+    }
+    /** Returns the session to open again. */
+    session() {
+        if (this.#session === undefined)
+            return undefined;
+        const { file, id } = this.#session;
+        // A session without a message has no file.
+        return file !== undefined && existsSync(file) ? { path: file } : { id };
+    }
+    /** Returns the commands to send again. */
+    commands() {
+        return [...this.#commands];
+    }
+}
+/** What a later command does not mention stays as it was, also within the scopes of limits. */
+function merged(earlier, later) {
+    const result = { ...earlier };
+    for (const [name, value] of Object.entries(later)) {
+        const before = result[name];
+        if (isPlain(before) && isPlain(value))
+            result[name] = { ...before, ...value };
+        else if (value !== undefined)
+            result[name] = value;
+    }
+    return result;
+}
+function isPlain(value) {
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+/** Whether another session may be open after a command. */
+export function changesSession(name) {
+    return SESSION_CHANGES.includes(name);
+}
