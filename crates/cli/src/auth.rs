@@ -57,8 +57,8 @@ pub(crate) fn main(arguments: &Arguments, entry: &Entry) -> Result<ExitCode, Fai
     let provider = arguments.provider.as_deref().or(named);
     let desk = Desk { arguments, environment: &environment, entry, file: &file };
     match verb {
-        "list" => list(&desk, providers),
-        "check" => check(&desk, providers, provider),
+        "list" => list(&desk, &providers),
+        "check" => check(&desk, &providers, provider),
         "login" => login::log_in(&desk, provider),
         "set" => set(&providers, needed(provider, "set")?),
         "remove" => remove(&providers, needed(provider, "remove")?),
@@ -71,7 +71,7 @@ fn needed<'a>(provider: Option<&'a str>, verb: &str) -> Result<&'a str, Failure>
     provider.ok_or_else(|| Failure::Usage(format!("which provider? bowline auth {verb} --provider NAME")))
 }
 
-fn list(desk: &Desk<'_>, providers: Providers) -> Result<ExitCode, Failure> {
+fn list(desk: &Desk<'_>, providers: &Providers) -> Result<ExitCode, Failure> {
     let (found, _) = look(desk, providers, None)?;
     show(&found, &[], desk.arguments.json)?;
     if found.is_empty() {
@@ -80,7 +80,7 @@ fn list(desk: &Desk<'_>, providers: Providers) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn check(desk: &Desk<'_>, providers: Providers, provider: Option<&str>) -> Result<ExitCode, Failure> {
+fn check(desk: &Desk<'_>, providers: &Providers, provider: Option<&str>) -> Result<ExitCode, Failure> {
     let (found, answers) = look(desk, providers, provider)?;
     show(&found, &answers, desk.arguments.json)?;
     if found.is_empty() {
@@ -95,15 +95,15 @@ fn check(desk: &Desk<'_>, providers: Providers, provider: Option<&str>) -> Resul
 /// Returns what is known of the keys of a provider, or of all, with the answers of the providers if they are to be asked.
 fn look(
     desk: &Desk<'_>,
-    providers: Providers,
+    providers: &Providers,
     provider: Option<&str>,
 ) -> Result<(Vec<KeyStatus>, Vec<online_check::Answer>), Failure> {
-    if !extensions::may_know_more(&providers, provider)? && !desk.arguments.online {
-        return Ok((statuses(&providers, provider)?, Vec::new()));
+    if !extensions::may_know_more(providers, provider)? && !desk.arguments.online {
+        return Ok((statuses(providers, provider)?, Vec::new()));
     }
     crate::blocking::block_on(async {
-        match extensions::may_know_more(&providers, provider)?.then(|| desk.start()).transpose()?.flatten() {
-            None => ask(&providers, provider, desk.arguments).await,
+        match extensions::may_know_more(providers, provider)?.then(|| desk.start()).transpose()?.flatten() {
+            None => ask(providers, provider, desk.arguments).await,
             Some((mut extensions, providers)) => {
                 extensions.become_ready(|_| {}).await;
                 let result = extensions.during(ask(&providers, provider, desk.arguments)).await;

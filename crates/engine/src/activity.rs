@@ -66,7 +66,7 @@ pub(crate) struct Summarizing {
 /// What a summary is for.
 #[derive(Debug)]
 pub(crate) enum SummarySubject {
-    Compaction { reason: CompactionReason, plan: Plan },
+    Compaction { reason: CompactionReason, plan: Box<Plan> },
     Branch { navigation: Box<Navigation> },
 }
 

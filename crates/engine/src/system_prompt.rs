@@ -512,8 +512,8 @@ mod tests {
 
     /// Checks which texts a prompt has and has not with some changes.
     #[track_caller]
-    fn check(changes: PromptChanges, has: &[&str], has_not: &[&str]) {
-        let prompt = render(&full(), &changes);
+    fn check(changes: &PromptChanges, has: &[&str], has_not: &[&str]) {
+        let prompt = render(&full(), changes);
         for text in has {
             assert_eq!(prompt.matches(text).count(), 1, "{text}: {prompt}");
         }
@@ -525,7 +525,7 @@ mod tests {
     #[test]
     fn only_what_is_said_about_enabled_tools_is_in_the_prompt() {
         check(
-            PromptChanges::default(),
+            &PromptChanges::default(),
             &["\n- deploy: ships it", "\n- Not on Fridays.", "\n- Be kind.", "\n\nADDED", "CONTEXT"],
             &["is off"],
         );
@@ -536,32 +536,32 @@ mod tests {
         let none = PromptChanges::default;
         let selected_tools = Some(names(&["other"]));
         check(
-            PromptChanges { selected_tools, ..none() },
+            &PromptChanges { selected_tools, ..none() },
             &["other: is off"],
             &["ships it", "Fridays", "bash"],
         );
         let snippets = [("deploy".to_owned(), None), ("read".to_owned(), Some("reads".to_owned()))].into();
-        check(PromptChanges { snippets, ..none() }, &["\n- read: reads"], &["ships it"]);
+        check(&PromptChanges { snippets, ..none() }, &["\n- read: reads"], &["ships it"]);
         let guidelines = [("read".to_owned(), names(&["Look."])), ("deploy".to_owned(), Vec::new())].into();
-        check(PromptChanges { guidelines, ..none() }, &["\n- Look."], &["not cat or sed", "Fridays"]);
+        check(&PromptChanges { guidelines, ..none() }, &["\n- Look."], &["not cat or sed", "Fridays"]);
         let added_rules = names(&["Rhyme.", " Be kind. ", ""]);
-        check(PromptChanges { added_rules, ..none() }, &["\n- Rhyme.", "Be kind."], &["\n- \n"]);
+        check(&PromptChanges { added_rules, ..none() }, &["\n- Rhyme.", "Be kind."], &["\n- \n"]);
         let rules = Some(names(&["Rhyme."]));
-        check(PromptChanges { rules, ..none() }, &["\n- Rhyme."], &["Be kind."]);
+        check(&PromptChanges { rules, ..none() }, &["\n- Rhyme."], &["Be kind."]);
         let addition = Some("ELSE".to_owned());
         check(
-            PromptChanges { addition, appended: names(&["MORE"]), ..none() },
+            &PromptChanges { addition, appended: names(&["MORE"]), ..none() },
             &["ELSE\n\nMORE"],
             &["ADDED"],
         );
         let replacement = Some("Be a poet.".to_owned());
         check(
-            PromptChanges { replacement, ..none() },
+            &PromptChanges { replacement, ..none() },
             &["Be a poet.", "ADDED"],
             &["You are bowline", "deploy"],
         );
         check(
-            PromptChanges { context_files: Some(Vec::new()), ..none() },
+            &PromptChanges { context_files: Some(Vec::new()), ..none() },
             &["ADDED"],
             &["CONTEXT", "Standing"],
         );
@@ -572,7 +572,7 @@ mod tests {
         let section = |name: &str, text: &str| (name.to_owned(), Some(text.to_owned()));
         let sections = vec![section("style", "VERSE"), section("rules", "NONE"), section("cwd", "here")];
         check(
-            PromptChanges { sections, ..PromptChanges::default() },
+            &PromptChanges { sections, ..PromptChanges::default() },
             &["<style>\nVERSE\n</style>", "<rules>\nNONE\n</rules>", "<cwd>\nhere\n</cwd>", "ships it"],
             &["Be kind.", "not cat or sed", "Working folder"],
         );

@@ -132,7 +132,13 @@ impl Session {
             files: plan.files.clone(),
         };
         let max_tokens = limits.reserve_tokens * 4 / 5;
-        self.summarize(model, subject, max_tokens, SummarySubject::Compaction { reason, plan }, then);
+        self.summarize(
+            model,
+            subject,
+            max_tokens,
+            SummarySubject::Compaction { reason, plan: Box::new(plan) },
+            then,
+        );
     }
 
     /// Goes on with the summary of a compaction.

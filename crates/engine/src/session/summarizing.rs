@@ -74,7 +74,7 @@ impl Session {
         let Some((subject, then)) = self.end_summary() else { return };
         match subject {
             SummarySubject::Compaction { reason, plan } => {
-                self.compaction_summarized(reason, plan, result, then);
+                self.compaction_summarized(reason, *plan, result, then);
             }
             SummarySubject::Branch { navigation } => self.branch_summarized(&navigation, result, then),
         }

@@ -48,7 +48,7 @@ impl Session {
             return self.summarize_plan(reason, plan, instructions, then);
         }
         let id = self.call_extensions(event, HookPoint::Compaction { instructions });
-        let subject = SummarySubject::Compaction { reason, plan };
+        let subject = SummarySubject::Compaction { reason, plan: Box::new(plan) };
         self.activity.start_summarizing(Summarizing { id, subject, then, is_retrying: false });
     }
 
@@ -64,9 +64,9 @@ impl Session {
             _ => None,
         });
         match draft {
-            None => self.summarize_plan(reason, plan, instructions, then),
+            None => self.summarize_plan(reason, *plan, instructions, then),
             Some(draft) => {
-                let result = self.apply_drafted_summary(plan, draft);
+                let result = self.apply_drafted_summary(*plan, draft);
                 self.end_compaction(reason, result, then);
             }
         }

@@ -198,7 +198,7 @@ fn push_joined(events: &mut Vec<StreamEvent>, event: StreamEvent) {
         (Some(StreamEvent::Delta { index: last, text }), StreamEvent::Delta { index, text: further })
             if *last == index =>
         {
-            text.push_str(&further)
+            text.push_str(&further);
         }
         (_, event) => events.push(event),
     }
