@@ -62,6 +62,7 @@ async fn first_word(providers: &Providers, model: Arc<Model>) -> Result<(), Stre
         session_id: "auth-check".to_owned(),
         cache: false,
         options: RequestOptions::default(),
+        output_schema: None,
     };
     providers.stream(request).next().await.transpose().map(drop)
 }

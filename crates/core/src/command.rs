@@ -10,6 +10,7 @@ use crate::file_changes::{ChangesQuery, UndoTarget};
 use crate::host::{HostTool, UriScheme};
 use crate::limits::LimitChange;
 use crate::message::{Content, Message, UserMessage};
+use crate::output::OutputRequest;
 use crate::pending_changes::{PendingQuery, PendingSelection};
 use crate::policy::ForkPoint;
 use crate::sandbox::AskMode;
@@ -300,6 +301,8 @@ pub struct Draft {
     pub attachments: Vec<Value>,
     /// Where the message came from, if the client says.
     pub source: Option<String>,
+    /// What the answer that ends its run must be, if the client says.
+    pub output: Option<OutputRequest>,
 }
 
 impl Draft {

@@ -36,6 +36,8 @@ pub enum ErrorKind {
     TooManyTurns,
     /// A limit of the user on what a run or a session may spend was reached.
     Budget,
+    /// The last answer was not the output that the prompt asked for.
+    InvalidOutput,
     /// There was no conversation to continue.
     NoConversation,
     /// The user, or the end of the process, stopped it.
@@ -63,6 +65,7 @@ impl ErrorKind {
         Self::AnswerTooSlow,
         Self::TooManyTurns,
         Self::Budget,
+        Self::InvalidOutput,
         Self::NoConversation,
         Self::Aborted,
         Self::Storage,
@@ -91,6 +94,7 @@ impl ErrorKind {
             Self::AnswerTooSlow => "answer_too_slow",
             Self::TooManyTurns => "too_many_turns",
             Self::Budget => "budget",
+            Self::InvalidOutput => "invalid_output",
             Self::NoConversation => "no_conversation",
             Self::Aborted => "aborted",
             Self::Storage => "storage",

@@ -13,6 +13,7 @@ use crate::host::{HostCall, HostCallId};
 use crate::limits::LimitWarning;
 use crate::message::{Arguments, Content, Message};
 use crate::model::Model;
+use crate::output::OutputProblem;
 use crate::pending_changes::PendingReport;
 use crate::reply::FilesRestored;
 use crate::sandbox::ProtectedChange;
@@ -38,7 +39,18 @@ pub enum Event {
         conversation: Vec<Arc<Message>>,
         will_retry: bool,
     },
-    Settled(RunOutcome),
+    Settled {
+        outcome: RunOutcome,
+        /// The value that the last prompt of the run asked for.
+        output: Option<Arc<Value>>,
+    },
+    /// An answer was checked against the schema of its prompt. If there are problems and attempts are left, the model is
+    /// told of them and goes on.
+    OutputChecked {
+        attempt: u32,
+        max_attempts: u32,
+        result: Result<Arc<Value>, Vec<OutputProblem>>,
+    },
     /// A turn is one call of the model and the tools that it called.
     TurnStart,
     TurnEnd {

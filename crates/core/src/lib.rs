@@ -20,6 +20,7 @@ pub mod limits;
 pub mod login;
 pub mod message;
 pub mod model;
+pub mod output;
 pub mod pending_changes;
 pub mod policy;
 pub mod prompt;

@@ -103,6 +103,13 @@ impl Protocol {
                 let reason = format!("\"{}\" cannot be given beside \"{other}\"", field.name);
                 return Err(Problem::BadField { origin, field, value: None, reason });
             }
+            if let Some(other) = field.needs
+                && is_given(field.name)
+                && !is_given(other)
+            {
+                let reason = format!("\"{}\" cannot be given without \"{other}\"", field.name);
+                return Err(Problem::BadField { origin, field, value: None, reason });
+            }
             if field.is_echoed {
                 origin.echo = value.map(|value| value.to_string().into());
             }

@@ -24,6 +24,8 @@ pub(crate) struct Field {
     pub is_echoed: bool,
     /// The field that it cannot be given beside.
     pub excludes: Option<&'static str>,
+    /// The field that it cannot be given without.
+    pub needs: Option<&'static str>,
 }
 
 /// What a field may hold.
@@ -49,6 +51,8 @@ pub(crate) enum Kind {
     OneNumberOf(&'static [u64]),
     /// An integer of at least 1 and at most this.
     CountTo(u64),
+    /// An integer of at least 0 and at most this.
+    NumberTo(u32),
     /// Any number.
     Number,
     /// An integer of at least 0.
@@ -69,6 +73,8 @@ pub(crate) enum Kind {
     Limits,
     /// A run, a turn or an entry to go back to.
     UndoPoint,
+    /// A JSON Schema. The engine checks what it holds.
+    JsonSchema,
 }
 
 /// Describes the items of a list.
@@ -83,11 +89,29 @@ impl PartialEq for ItemSchema {
 
 impl Field {
     pub const fn required(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, about, is_required: true, alias: None, is_echoed: false, excludes: None }
+        Self {
+            name,
+            kind,
+            about,
+            is_required: true,
+            alias: None,
+            is_echoed: false,
+            excludes: None,
+            needs: None,
+        }
     }
 
     pub const fn optional(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Self { name, kind, about, is_required: false, alias: None, is_echoed: false, excludes: None }
+        Self {
+            name,
+            kind,
+            about,
+            is_required: false,
+            alias: None,
+            is_echoed: false,
+            excludes: None,
+            needs: None,
+        }
     }
 
     /// Accepts another name for this one too.
@@ -103,6 +127,11 @@ impl Field {
     /// Refuses it beside another field.
     pub const fn not_with(self, other: &'static str) -> Self {
         Self { excludes: Some(other), ..self }
+    }
+
+    /// Refuses it without another field.
+    pub const fn only_with(self, other: &'static str) -> Self {
+        Self { needs: Some(other), ..self }
     }
 
     /// Describes the field.
@@ -160,6 +189,7 @@ impl Kind {
             Self::OneOf(names) => json!({ "enum": names }),
             Self::OneNumberOf(numbers) => json!({ "enum": numbers }),
             Self::CountTo(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
+            Self::NumberTo(most) => json!({ "type": "integer", "minimum": 0, "maximum": most }),
             Self::Number => json!({ "type": "number" }),
             Self::Whole => json!({ "type": "integer", "minimum": 0 }),
             Self::AnyValue => json!({}),
@@ -178,6 +208,7 @@ impl Kind {
             Self::TodoPhases => todo_phases::schema(),
             Self::Limits => limits::schema(),
             Self::UndoPoint => file_changes::point_schema(),
+            Self::JsonSchema => json!({ "type": "object" }),
         }
     }
 
@@ -195,6 +226,7 @@ impl Kind {
             Self::OneOf(names) => format!("one of {}", quoted(names.iter())),
             Self::OneNumberOf(numbers) => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" or "),
             Self::CountTo(most) => format!("an integer from 1 to {most}"),
+            Self::NumberTo(most) => format!("an integer from 0 to {most}"),
             Self::Number => "a number".to_owned(),
             Self::Whole => "an integer of at least 0".to_owned(),
             Self::AnyValue => "a value".to_owned(),
@@ -205,6 +237,7 @@ impl Kind {
             Self::TodoPhases => "a list of phases".to_owned(),
             Self::Limits => "an object".to_owned(),
             Self::UndoPoint => "an object with a run or an entry".to_owned(),
+            Self::JsonSchema => "a JSON Schema as an object".to_owned(),
         }
     }
 
@@ -221,9 +254,11 @@ impl Kind {
             Self::Count => value.as_u64().is_some_and(|count| count > 0),
             Self::OneNumberOf(numbers) => value.as_u64().is_some_and(|number| numbers.contains(&number)),
             Self::CountTo(most) => value.as_u64().is_some_and(|count| (1..=*most).contains(&count)),
+            Self::NumberTo(most) => value.as_u64().is_some_and(|number| number <= u64::from(*most)),
             Self::Number => value.is_number(),
             Self::Whole => value.is_u64(),
             Self::AnyValue => true,
+            Self::JsonSchema => value.is_object(),
             Self::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),
             Self::Level(levels) => {
                 let level = value.as_str().and_then(ThinkingLevel::parse);
@@ -384,6 +419,19 @@ impl Fields {
     /// Returns a value of any kind; `null` if it is absent.
     pub fn value(&mut self, name: &str) -> Value {
         self.0.remove(name).unwrap_or_default()
+    }
+
+    /// Returns an object that may be absent.
+    pub fn optional_object(&mut self, name: &str) -> Option<Map<String, Value>> {
+        match self.0.remove(name) {
+            Some(Value::Object(members)) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// Returns a small number that may be absent.
+    pub fn number(&self, name: &str) -> Option<u32> {
+        self.0.get(name).and_then(Value::as_u64).and_then(|number| u32::try_from(number).ok())
     }
 
     pub fn object(&mut self, name: &str) -> Map<String, Value> {

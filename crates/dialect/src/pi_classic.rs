@@ -135,7 +135,7 @@ impl Dialect for PiClassic {
                 }
             }
             Event::RunEnd { messages, .. } => self.run.add(messages),
-            Event::Settled(_) => {
+            Event::Settled { .. } => {
                 let messages = self.run.finish();
                 records.push(Record::Plain(json::to_line(&OwnRecord::AgentEnd { messages: &messages })));
             }
@@ -169,6 +169,7 @@ impl Dialect for PiClassic {
             | Event::ShellOutput { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::OutputChecked { .. }
             | Event::LimitWarning(_)
             | Event::RunChanges(_)
             | Event::FilesRestored(_)
@@ -254,7 +255,12 @@ mod tests {
             let messages = vec![Arc::clone(&message)];
             [Event::RunStart, Event::RunEnd { messages, conversation: Vec::new(), will_retry }]
         };
-        let events = [&attempt(true)[..], &attempt(false), &[Event::Settled(RunOutcome::Done)]].concat();
+        let events = [
+            &attempt(true)[..],
+            &attempt(false),
+            &[Event::Settled { outcome: RunOutcome::Done, output: None }],
+        ]
+        .concat();
         let (mut dialect, mut records) = (PiClassic::default(), Vec::new());
         events.iter().for_each(|event| dialect.event(SessionTag::FIRST, event, &mut records));
         let lines = records.iter().map(|record| match record {

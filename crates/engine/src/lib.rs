@@ -22,6 +22,7 @@ mod configuration;
 mod conversation;
 mod detached_session;
 mod estimate;
+mod expected_output;
 mod extension;
 mod extensions;
 mod file_changes;

@@ -39,6 +39,11 @@ impl Queued {
         matches!(self, Self::User(_))
     }
 
+    /// Tells whether the answer to it must have a form of its own.
+    fn expects_output(&self) -> bool {
+        matches!(self, Self::User(Draft { output: Some(_), .. }))
+    }
+
     fn text(&self) -> Option<String> {
         match self {
             Self::User(draft) => Some(draft.text.clone()),
@@ -111,22 +116,31 @@ impl Queues {
 
     /// Returns the texts that are delivered next: one or all, as the queue's mode says.
     pub fn due(&self, queue: Queue) -> Vec<String> {
-        let waiting = match queue {
-            Queue::Steering => &self.steering,
-            Queue::FollowUp => &self.follow_up,
-        };
-        let count = if self.mode(queue) == QueueMode::All { waiting.len() } else { 1 };
-        waiting.iter().take(count).filter_map(Queued::text).collect()
+        self.waiting(queue).iter().take(self.due_count(queue)).filter_map(Queued::text).collect()
     }
 
     /// Returns the messages that are delivered next, without taking them.
     pub fn due_messages(&self, queue: Queue, timestamp: u64) -> Vec<Message> {
-        let waiting = match queue {
+        let due = self.waiting(queue).iter().take(self.due_count(queue));
+        due.map(|queued| queued.clone().into_message(timestamp)).collect()
+    }
+
+    /// Returns how many messages are delivered next. One whose answer must have a form of its own is not delivered with
+    /// others, because one answer could not be the output of several.
+    pub fn due_count(&self, queue: Queue) -> usize {
+        let waiting = self.waiting(queue);
+        let most = if self.mode(queue) == QueueMode::All { waiting.len() } else { 1 };
+        match waiting.iter().position(Queued::expects_output) {
+            Some(place) => most.min(place.max(1)),
+            None => most,
+        }
+    }
+
+    fn waiting(&self, queue: Queue) -> &VecDeque<Queued> {
+        match queue {
             Queue::Steering => &self.steering,
             Queue::FollowUp => &self.follow_up,
-        };
-        let count = if self.mode(queue) == QueueMode::All { waiting.len() } else { 1 };
-        waiting.iter().take(count).map(|queued| queued.clone().into_message(timestamp)).collect()
+        }
     }
 
     /// Empties both queues and returns their texts.

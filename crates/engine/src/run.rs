@@ -11,6 +11,7 @@ use bowline_llm::Assembly;
 use tokio_util::sync::CancellationToken;
 
 use crate::activity::Summarizing;
+use crate::expected_output::ExpectedOutput;
 use crate::pending::PendingId;
 use crate::todo_progress::TodoProgress;
 use crate::tool_call_states::Batch;
@@ -43,6 +44,8 @@ pub(crate) struct Run {
     prompt: Option<Origin>,
     /// The abort commands that are replied to when the run is over.
     aborts: Vec<Origin>,
+    /// What the prompt that the run works on asks for.
+    output: Option<ExpectedOutput>,
     /// What counts for reminders of the list of tasks.
     pub todos: TodoProgress,
 }
@@ -124,6 +127,7 @@ impl Run {
             stopped: false,
             prompt,
             aborts: Vec::new(),
+            output: None,
             todos: TodoProgress::default(),
         }
     }
@@ -251,6 +255,19 @@ impl Run {
     /// Notes that the user sent another message, for which the conversation may be compacted again.
     pub fn renew_for_message(&mut self) {
         self.overflow_handled = false;
+    }
+
+    /// Has the work on the current prompt end with this.
+    pub fn expect_output(&mut self, expected: Option<ExpectedOutput>) {
+        self.output = expected;
+    }
+
+    pub fn output(&self) -> Option<&ExpectedOutput> {
+        self.output.as_ref()
+    }
+
+    pub fn output_mut(&mut self) -> Option<&mut ExpectedOutput> {
+        self.output.as_mut()
     }
 
     /// Has an abort command replied to when the run is over.

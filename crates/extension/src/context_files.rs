@@ -18,7 +18,7 @@ const SIZE_LIMIT: u64 = 256 * 1024;
 /// Where context files are searched.
 #[derive(Debug, Clone, Copy)]
 pub struct Places<'a> {
-    /// The folder with the user's own file, which may be a link to anywhere.
+    /// The folder with the user's own file, which may be a link to anywhere. An empty path means that there is none.
     pub own: &'a Path,
     /// The user's home directory, whose parents belong to others.
     pub home: Option<&'a Path>,
@@ -40,7 +40,8 @@ pub struct NotRead(pub String);
 /// Returns the user's context file and then those of the project, from its outermost folder down to the working one, so
 /// that the most specific instructions come last. Blocks as long as the disk does.
 pub fn load(places: Places<'_>) -> Vec<ContextFile> {
-    let mut files: Vec<ContextFile> = read_first(places.own, None).into_iter().collect();
+    let own = Some(places.own).filter(|own| !own.as_os_str().is_empty());
+    let mut files: Vec<ContextFile> = own.and_then(|own| read_first(own, None)).into_iter().collect();
     let project = Project::around(places.working, places.home);
     for folder in project.folders.iter().rev() {
         let root = project.root.unwrap_or(folder);

@@ -11,6 +11,7 @@ mod google_generative_ai;
 mod mistral_conversations;
 mod openai_completions;
 mod openai_responses;
+mod output_format;
 pub mod probe;
 mod tool_schema;
 

@@ -77,6 +77,7 @@ pub(crate) mod tests {
             session_id: "s".into(),
             cache: false,
             options: crate::RequestOptions::default(),
+            output_schema: None,
         }
     }
 

@@ -7,6 +7,7 @@ use bowline_core::stream::StreamError;
 use bowline_core::thinking::ThinkingBudgets;
 use bowline_core::{Message, Model, StreamEvent, ThinkingLevel, ToolDefinition};
 use futures_util::Stream;
+use serde_json::Value;
 
 /// A request to a model.
 #[derive(Debug, Clone)]
@@ -25,6 +26,9 @@ pub struct ModelRequest {
     /// Whether the provider is asked to cache the prompt.
     pub cache: bool,
     pub options: RequestOptions,
+    /// The JSON Schema of the answer. Only APIs that can keep an answer to it look at it, and never so that tools could not
+    /// be called; whoever asks has to check the answer.
+    pub output_schema: Option<Arc<Value>>,
 }
 
 /// The user's wishes for every request.

@@ -42,6 +42,8 @@ struct Grammar {
     retry: Option<u64>,
     /// Whether a retry was announced and has not started.
     is_retry_due: bool,
+    /// Whether the last answer was not the output that was asked for.
+    is_output_wrong: bool,
     /// The running retries of a summary request.
     summary: Option<SummaryRetries>,
     /// The reason of the running compaction.
@@ -88,6 +90,7 @@ impl Grammar {
             "auto_retry_start" => self.announce_retry(record),
             "auto_retry_end" => self.end_retries(record),
             "agent_settled" => self.settle(record),
+            "output_checked" => self.check_output(record),
             "todo_reminder" => self.announce_reminder(record),
             "entry_appended" => self.append_entry(record),
             "summarization_retry_scheduled" => self.announce_summary_retry(record),
@@ -118,6 +121,7 @@ impl Grammar {
         check(self.is_running == is_due, "agent_start in a run without a scheduled retry")?;
         self.is_running = true;
         self.is_in_attempt = true;
+        self.is_output_wrong = false;
         self.is_retry_due = false;
         self.may_continue = false;
         Ok(())
@@ -129,9 +133,19 @@ impl Grammar {
         self.is_in_attempt = false;
         self.will_retry = record["willRetry"].as_bool().ok_or("agent_end without willRetry")?;
         let is_interrupted = text(&self.last_answer["errorMessage"]).starts_with("TTSR matched rule");
-        if self.will_retry && is_interrupted {
+        if self.will_retry && (is_interrupted || self.is_output_wrong) {
             (self.will_retry, self.is_retry_due) = (false, true);
         }
+        Ok(())
+    }
+
+    fn check_output(&mut self, record: &Value) -> Checked {
+        check(self.is_in_attempt && self.turn.is_none(), "an output is checked after its turn")?;
+        check(record["attempt"].as_u64() <= record["maxAttempts"].as_u64(), "more answers than allowed")?;
+        let is_valid = record["valid"] == true;
+        let has_problems = record["problems"].as_array().is_some_and(|problems| !problems.is_empty());
+        check(is_valid != has_problems, "an output is valid or has problems")?;
+        self.is_output_wrong = !is_valid;
         Ok(())
     }
 

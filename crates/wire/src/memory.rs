@@ -16,18 +16,57 @@ use crate::stdio::{Input, Output, Sink, Source};
 pub fn pair(capacity: usize) -> (Input, Output, Client) {
     let (to_agent, input) = pipe(capacity);
     let (output, from_agent) = pipe(capacity);
-    let client = Client { to_agent: Some(to_agent), from_agent };
+    let client = Client { sender: Sender { to_agent: Some(to_agent) }, receiver: Receiver { from_agent } };
     (Input::new(Source::Memory(input)), Output::new(Sink::Memory(output)), client)
 }
 
 /// The other ends of a [`pair`].
 #[derive(Debug)]
 pub struct Client {
+    sender: Sender,
+    receiver: Receiver,
+}
+
+/// The end of a [`Client`] that sends. Dropping it ends the agent's input.
+#[derive(Debug)]
+pub struct Sender {
     to_agent: Option<Writer>,
+}
+
+/// The end of a [`Client`] that receives.
+#[derive(Debug)]
+pub struct Receiver {
     from_agent: Reader,
 }
 
 impl Client {
+    /// Sends bytes, waiting for room as needed.
+    pub async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sender.send(bytes).await
+    }
+
+    /// Ends the agent's input.
+    pub fn close(&mut self) {
+        self.sender.to_agent = None;
+    }
+
+    /// Waits for output and appends it; returns 0 at its end.
+    pub async fn receive(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        self.receiver.receive(buffer).await
+    }
+
+    /// Takes up to `at_most` bytes of the output without waiting.
+    pub fn receive_now(&mut self, at_most: usize) -> Vec<u8> {
+        self.receiver.from_agent.take(at_most)
+    }
+
+    /// Returns the two ends, so that different tasks can send and receive.
+    pub fn split(self) -> (Sender, Receiver) {
+        (self.sender, self.receiver)
+    }
+}
+
+impl Sender {
     /// Sends bytes, waiting for room as needed.
     pub async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let writer = self.to_agent.as_mut().ok_or(io::ErrorKind::NotConnected)?;
@@ -40,20 +79,12 @@ impl Client {
         }
         Ok(())
     }
+}
 
-    /// Ends the agent's input.
-    pub fn close(&mut self) {
-        self.to_agent = None;
-    }
-
+impl Receiver {
     /// Waits for output and appends it; returns 0 at its end.
     pub async fn receive(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
         self.from_agent.read(buffer).await
-    }
-
-    /// Takes up to `at_most` bytes of the output without waiting.
-    pub fn receive_now(&mut self, at_most: usize) -> Vec<u8> {
-        self.from_agent.take(at_most)
     }
 }
 

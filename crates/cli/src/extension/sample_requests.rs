@@ -48,6 +48,7 @@ async fn answer(providers: Providers, model: Arc<Model>) -> Verdict {
         session_id: "trial".to_owned(),
         cache: false,
         options: RequestOptions::default(),
+        output_schema: None,
     });
     while let Some(batch) = stream.next().await {
         match batch {

@@ -1,6 +1,7 @@
 //! Flags that are about the process as a whole.
 
 use bowline_core::limits::Limited;
+use bowline_core::output::MOST_RETRIES;
 
 use super::Group::Mode;
 use super::Takes::{Nothing, Optional, Value};
@@ -58,6 +59,31 @@ pub(super) const FLAGS: &[Flag] = &[
         |arguments, name| match one_shot::find(&name) {
             Some(format) => one_shot(arguments, Some(format)),
             None => Err(format!("\"{name}\" is no kind of output; there are {}", one_shot::names())),
+        },
+    ),
+    flag(
+        Mode,
+        "--output-schema",
+        None,
+        Value("FILE"),
+        "With --print: end with JSON that satisfies the JSON Schema in this file, or fail",
+        |arguments, path| {
+            arguments.output_schema = Some(path);
+            one_shot(arguments, None)
+        },
+    ),
+    flag(
+        Mode,
+        "--output-retries",
+        None,
+        Value("NUMBER"),
+        "How often to ask again for output that does not satisfy --output-schema, 0 to 10 (default: 2)",
+        |arguments, value| match value.parse() {
+            Ok(retries) if retries <= MOST_RETRIES => {
+                arguments.output_retries = Some(retries);
+                Ok(())
+            }
+            _ => Err(format!("\"{value}\" is not a whole number from 0 to {MOST_RETRIES}")),
         },
     ),
     flag(

@@ -6,7 +6,9 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
 use bowline_tools::image_type;
 use serde::Serialize;
+use serde_json::Value;
 
+use super::output_schema::OutputSchema;
 use crate::environment::Environment;
 use crate::failure::Failure;
 
@@ -15,7 +17,7 @@ const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
 /// The files that the command line names as `@path`.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Attachments {
+pub(crate) struct Attachments {
     text: String,
     images: Vec<Image>,
 }
@@ -36,6 +38,16 @@ struct Prompt {
     message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     images: Vec<Image>,
+    #[serde(flatten)]
+    output: Option<Output>,
+}
+
+/// What a message asks for.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Output {
+    output_schema: Value,
+    output_retries: u32,
 }
 
 impl Attachments {
@@ -68,22 +80,36 @@ impl Attachments {
         }
     }
 
+    /// Returns a message that begins with the texts, and the images as base64 with their types.
+    pub fn before(self, message: &str) -> (String, Vec<(String, &'static str)>) {
+        let images = self.images.into_iter().map(|image| (image.data, image.mime_type)).collect();
+        (self.text + message, images)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 }
 
-/// Returns the commands for the messages. The first message begins with what was piped to stdin and the files.
-pub(super) fn prompts(piped: Option<String>, attachments: Attachments, words: Vec<String>) -> Vec<String> {
+/// Returns the commands for the messages. The first message begins with what was piped to stdin and the files, and the last
+/// one asks for the output.
+pub(super) fn prompts(
+    piped: Option<String>,
+    attachments: Attachments,
+    words: Vec<String>,
+    output: Option<OutputSchema>,
+) -> Vec<String> {
     let mut words = words.into_iter();
     let first = piped.unwrap_or_default() + &attachments.text + &words.next().unwrap_or_default();
     let first = (!first.is_empty()).then_some((first, attachments.images));
     let others = words.map(|message| (message, Vec::new()));
-    let encode = |(message, images)| {
-        let prompt = Prompt { id: super::conversation::PROMPT, message, images };
-        serde_json::to_string(&prompt).unwrap_or_default()
-    };
-    first.into_iter().chain(others).map(encode).collect()
+    let prompt =
+        |(message, images)| Prompt { id: super::conversation::PROMPT, message, images, output: None };
+    let mut prompts: Vec<_> = first.into_iter().chain(others).map(prompt).collect();
+    if let (Some(last), Some(OutputSchema { schema, retries })) = (prompts.last_mut(), output) {
+        last.output = Some(Output { output_schema: schema, output_retries: retries });
+    }
+    prompts.iter().map(|prompt| serde_json::to_string(prompt).unwrap_or_default()).collect()
 }
 
 /// Returns a path without `.` and `..`, by its text alone.
@@ -102,7 +128,7 @@ fn plain_path(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -115,8 +141,17 @@ mod tests {
     }
 
     fn decoded(piped: Option<&str>, attachments: Attachments, words: &[&str]) -> Vec<Value> {
+        decoded_with(piped, attachments, words, None)
+    }
+
+    fn decoded_with(
+        piped: Option<&str>,
+        attachments: Attachments,
+        words: &[&str],
+        output: Option<OutputSchema>,
+    ) -> Vec<Value> {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        let prompts = prompts(piped.map(ToOwned::to_owned), attachments, words);
+        let prompts = prompts(piped.map(ToOwned::to_owned), attachments, words, output);
         prompts.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
@@ -136,6 +171,20 @@ mod tests {
                 }),
                 json!({ "type": "prompt", "id": "prompt", "message": "second" }),
             ]
+        );
+    }
+
+    #[test]
+    fn output_is_asked_of_the_last_message() {
+        let output = OutputSchema { schema: json!({"type": "object"}), retries: 1 };
+        let messages = decoded_with(None, Attachments::default(), &["a", "b"], Some(output));
+        assert_eq!(
+            (&messages[0]["outputSchema"], &messages[0]["outputRetries"]),
+            (&Value::Null, &Value::Null)
+        );
+        assert_eq!(
+            (&messages[1]["outputSchema"], &messages[1]["outputRetries"]),
+            (&json!({"type": "object"}), &json!(1))
         );
     }
 

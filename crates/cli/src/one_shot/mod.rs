@@ -5,6 +5,7 @@ mod conversation;
 mod events;
 mod format;
 mod message;
+mod output_schema;
 mod result;
 mod stdin;
 mod summary;
@@ -29,7 +30,8 @@ use crate::settings::SettingsFile;
 
 use conversation::{Audience, Conversation, Ends};
 pub(crate) use format::{FORMATS, Format, PI_EVENTS, find, names};
-use message::Attachments;
+pub(crate) use message::Attachments;
+use output_schema::OutputSchema;
 
 /// The dialect that the connection in memory has, whatever the user's clients have.
 const DIALECT: &str = "pi";
@@ -56,6 +58,7 @@ pub(crate) fn main(arguments: &Arguments, entry: &'static Entry, is_pi: bool) ->
     }
     let environment = Environment::read(arguments.working_directory.as_deref())?;
     refuse_unknown_flags(arguments, &environment)?;
+    let output_schema = OutputSchema::read(arguments, &environment)?;
     let attachments = Attachments::read(&arguments.file_arguments, &environment)?;
     if !is_pi && arguments.messages.is_empty() && attachments.is_empty() && std::io::stdin().is_terminal() {
         return Err(Failure::Usage(
@@ -66,7 +69,8 @@ pub(crate) fn main(arguments: &Arguments, entry: &'static Entry, is_pi: bool) ->
     // Nobody can be asked: dialogs of extensions have their default answers, and calls that need consent are refused.
     let policy = Policy { questions: Questions::Assumed, ..dialect.policy() };
     let service = Service::prepare(arguments, environment, entry, policy)?;
-    let messages = Messages { words: arguments.messages.clone(), attachments, may_be_none: is_pi };
+    let words = arguments.messages.clone();
+    let messages = Messages { words, attachments, output_schema, may_be_none: is_pi };
     let opening = Opening {
         header: serde_json::to_string(service.session.header()).unwrap_or_default(),
         id: service.session.header().id.clone(),
@@ -83,6 +87,8 @@ pub(crate) fn main(arguments: &Arguments, entry: &'static Entry, is_pi: bool) ->
 struct Messages {
     words: Vec<String>,
     attachments: Attachments,
+    /// What the last one asks for.
+    output_schema: Option<OutputSchema>,
     /// Whether it is all right if there are none.
     may_be_none: bool,
 }
@@ -120,8 +126,8 @@ async fn converse(
             stdin::Ended::Interrupted(code) => return Ok(code),
         },
     };
-    let Messages { words, attachments, may_be_none } = messages;
-    let prompts = message::prompts(piped, attachments, words);
+    let Messages { words, attachments, output_schema, may_be_none } = messages;
+    let prompts = message::prompts(piped, attachments, words, output_schema);
     if prompts.is_empty() && !may_be_none {
         return Err(Failure::Usage("there is no message: neither arguments nor stdin have one".to_owned()));
     }

@@ -1,6 +1,7 @@
 //! One JSON object that says how everything ended.
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::summary::{Summary, Usage};
 
@@ -12,6 +13,9 @@ struct RunResult<'summary> {
     success: bool,
     /// The text of the last answer.
     text: String,
+    /// The JSON that the last message asked for, and that satisfies its schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'summary RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'summary str>,
     /// The same for programs.
@@ -39,6 +43,7 @@ pub(super) fn ending(summary: &Summary) -> String {
     let result = RunResult {
         success: failure.is_none(),
         text: summary.texts.join("\n"),
+        output: summary.output.as_deref(),
         error: failure,
         error_kind: summary.failure_kind(),
         stop_reason: summary.stop_reason.as_deref(),

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 /// What has happened so far.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub(super) struct Summary {
     pub turns: u64,
     pub tool_calls: u64,
     pub usage: Usage,
+    /// The JSON that the last message asked for, as it was received.
+    pub output: Option<Box<RawValue>>,
     failure: Option<Problem>,
 }
 
@@ -52,6 +55,8 @@ pub(super) struct Reported {
     pub error: Option<String>,
     #[serde(default)]
     pub error_kind: Option<String>,
+    #[serde(default)]
+    pub output: Option<Box<RawValue>>,
 }
 
 /// A message of the conversation.
@@ -103,6 +108,7 @@ impl Summary {
             turns: 0,
             tool_calls: 0,
             usage: Usage::default(),
+            output: None,
             failure: None,
         }
     }
@@ -155,6 +161,7 @@ impl Summary {
 
     /// Takes note of the end of a run.
     pub fn run_ended(&mut self, reported: Reported) {
+        self.output = reported.output;
         match (reported.error, &mut self.failure) {
             (Some(error), None) => self.fail(error, reported.error_kind.as_deref()),
             (Some(_), Some(problem)) => problem.kind = reported.error_kind,

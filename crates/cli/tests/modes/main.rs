@@ -10,6 +10,7 @@ mod endings;
 mod extensions;
 mod messages;
 mod mistakes;
+mod output_schema;
 mod outputs;
 mod pi;
 

@@ -206,12 +206,24 @@ fn run_abort(recorder: &mut Recorder, text: &str) {
     recorder.request(json!({ "type": "abort" }));
 }
 
+/// Runs a prompt that asks for JSON, which is wrong at first.
+fn run_output(recorder: &mut Recorder, end: &str) {
+    recorder.server.reply(Reply::text("There are two tests."));
+    recorder.server.reply(Reply::text("{\"tests\":2}"));
+    let schema =
+        json!({ "type": "object", "properties": { "tests": { "type": "integer" } }, "required": ["tests"] });
+    let message = "How many tests are there?";
+    recorder.request(json!({ "type": "prompt", "message": message, "outputSchema": schema }));
+    recorder.wait_for(end);
+}
+
 pub(crate) fn pi() -> Recorder {
     let mut recorder = Recorder::new("pi", "mock/m2");
     recorder.request_all(&["get_commands", "get_available_thinking_levels"]);
     run_family(&mut recorder, "agent_settled");
     run_subagent(&mut recorder, "agent_settled");
     run_limits(&mut recorder, "agent_settled");
+    run_output(&mut recorder, "agent_settled");
     recorder.record_progress(None, json!({ "id": "7", "type": "bash", "command": "echo hello" }));
     recorder.request(json!({ "type": "follow_up", "message": "Never mind." }));
     recorder.request_all(&["clear_queue"]);

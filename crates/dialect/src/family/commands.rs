@@ -2,6 +2,7 @@
 
 use bowline_core::command::{Command, Draft, Queue, QueueMode};
 use bowline_core::model::Model;
+use bowline_core::output::{DEFAULT_RETRIES, MOST_RETRIES, OutputRequest};
 use bowline_core::thinking::ThinkingLevel;
 
 use super::answers::{
@@ -12,7 +13,7 @@ use super::attachments;
 use super::records::CompactionRecord;
 use crate::command_table::Action::Engine;
 use crate::command_table::Row;
-use crate::fields::Kind::{self, Attachments, Boolean, Images, OneOf, Text};
+use crate::fields::Kind::{self, Attachments, Boolean, Images, JsonSchema, NumberTo, OneOf, Text};
 use crate::fields::{Field, Fields};
 use crate::schema::schema_of;
 
@@ -22,6 +23,12 @@ const QUEUES: &[&str] = &["steer", "followUp"];
 
 const TEXT: Field = Field::required("message", Text, "The text of the user message.");
 const IMAGES: Field = Field::optional("images", Images, "The images of the user message.");
+
+const STREAMING_BEHAVIOR: Field = Field::optional(
+    "streamingBehavior",
+    OneOf(QUEUES),
+    "The queue for the message if a run is in progress; without it, the prompt is refused in that case.",
+);
 
 const ATTACHMENTS: Field = Field::optional(
     "attachments",
@@ -35,25 +42,44 @@ pub(crate) const MESSAGE: &[Field] = &[TEXT, IMAGES, ATTACHMENTS];
 pub(crate) const PROMPT: Row = Row {
     name: "prompt",
     about: "Starts a run with a user message. The message is in the session file before the response is sent.",
+    fields: &[TEXT, IMAGES, ATTACHMENTS, STREAMING_BEHAVIOR],
+    result: Some(schema_of::<Accepted>()),
+    action: Engine(prompt),
+};
+
+/// A prompt that can ask for an output of a certain form.
+pub(crate) const PROMPT_WITH_OUTPUT: Row = Row {
     fields: &[
         TEXT,
         IMAGES,
         ATTACHMENTS,
+        STREAMING_BEHAVIOR,
         Field::optional(
-            "streamingBehavior",
-            OneOf(QUEUES),
-            "The queue for the message if a run is in progress; without it, the prompt is refused in that case.",
+            "outputSchema",
+            JsonSchema,
+            "A JSON Schema. The run ends with a JSON value that satisfies it, or fails with the error kind `invalid_output`.",
         ),
+        Field::optional(
+            "outputRetries",
+            NumberTo(MOST_RETRIES),
+            "How often the model is asked again if its output is wrong (default: 2); only with `outputSchema`.",
+        )
+        .only_with("outputSchema"),
     ],
-    result: Some(schema_of::<Accepted>()),
-    action: Engine(|mut fields| {
-        let when_busy = fields.optional_text("streamingBehavior").map(|name| match name.as_str() {
-            "steer" => Queue::Steering,
-            _ => Queue::FollowUp,
-        });
-        Command::Prompt { message: draft(fields), when_busy }
-    }),
+    ..PROMPT
 };
+
+fn prompt(mut fields: Fields) -> Command {
+    let when_busy = fields.optional_text("streamingBehavior").map(|name| match name.as_str() {
+        "steer" => Queue::Steering,
+        _ => Queue::FollowUp,
+    });
+    let output = fields.optional_object("outputSchema").map(|schema| OutputRequest {
+        schema: schema.into(),
+        retries: fields.number("outputRetries").unwrap_or(DEFAULT_RETRIES),
+    });
+    Command::Prompt { message: Draft { output, ..draft(fields) }, when_busy }
+}
 
 pub(crate) const STEER: Row = Row {
     name: "steer",
@@ -305,7 +331,7 @@ pub(crate) fn draft(mut fields: Fields) -> Draft {
     let mut images = fields.images("images");
     images.extend(attachments::read(&attachments));
     let attachments = attachments::kept(attachments);
-    Draft { text: fields.text("message"), images, attachments, source: None }
+    Draft { text: fields.text("message"), images, attachments, ..Draft::default() }
 }
 
 fn mode(mut fields: Fields) -> QueueMode {

@@ -321,7 +321,8 @@ impl<'event> EventRecord<'event> {
                 quarantine: change.quarantine.as_deref().map(Path::to_string_lossy),
             },
             Event::RunEnd { .. }
-            | Event::Settled(_)
+            | Event::Settled { .. }
+            | Event::OutputChecked { .. }
             | Event::MessageUpdate { .. }
             | Event::QueueChanged { .. }
             | Event::Delivering { .. }

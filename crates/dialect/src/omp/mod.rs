@@ -198,7 +198,7 @@ impl Dialect for Omp {
                 self.subagents.encode(event, || Self::new(&Options::default()), encode, records);
             }
             Event::RunEnd { messages, .. } => self.run.replace(messages),
-            Event::Settled(outcome) => {
+            Event::Settled { outcome, .. } => {
                 let messages = self.run.finish();
                 records.push(plain(&OwnRecord::AgentEnd {
                     messages: &messages,
@@ -233,6 +233,7 @@ impl Dialect for Omp {
             | Event::ToolEnd { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::OutputChecked { .. }
             | Event::LimitWarning(_)
             | Event::RunChanges(_)
             | Event::FilesRestored(_)

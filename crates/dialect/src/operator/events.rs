@@ -63,7 +63,7 @@ impl Events {
             Event::RunEnd { messages, will_retry, .. } => {
                 self.memory.add_messages(self.ids.end_attempt(messages), *will_retry);
             }
-            Event::Settled(outcome) => self.settle(outcome, records),
+            Event::Settled { outcome, .. } => self.settle(outcome, records),
             Event::TurnStart => {
                 let (turn_index, timestamp) = (self.memory.turn(), 0.0);
                 self.write(&EventRecord::TurnStart { turn_index, timestamp }, records);
@@ -113,6 +113,7 @@ impl Events {
             | Event::ShellOutput { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::OutputChecked { .. }
             | Event::LimitWarning(_)
             | Event::RunChanges(_)
             | Event::FilesRestored(_)

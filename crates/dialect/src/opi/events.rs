@@ -46,7 +46,7 @@ impl Events {
                     self.held_back.release(records);
                 }
             }
-            Event::Settled(outcome) => self.settle(outcome, records),
+            Event::Settled { outcome, .. } => self.settle(outcome, records),
             Event::TurnStart => {
                 self.held_back.start_turn(line(&EventRecord::TurnStart { r#type: "TurnStart" }), records);
             }
@@ -120,6 +120,7 @@ impl Events {
             | Event::ShellOutput { .. }
             | Event::RulesBroken { .. }
             | Event::TodoReminder { .. }
+            | Event::OutputChecked { .. }
             | Event::LimitWarning(_)
             | Event::RunChanges(_)
             | Event::FilesRestored(_)

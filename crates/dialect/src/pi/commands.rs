@@ -27,7 +27,7 @@ const SCOPES: &[&str] = &["project", "all"];
 
 /// Every command, in the groups of the documentation.
 pub(super) const TABLE: &[Row] = &[
-    family::PROMPT,
+    family::PROMPT_WITH_OUTPUT,
     family::STEER,
     family::FOLLOW_UP,
     family::ABORT,

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use bowline_core::ErrorKind;
 use bowline_core::event::{Event, RunOutcome, SummaryPurpose};
 use bowline_core::message::Message;
+use bowline_core::output::OutputProblem;
 use bowline_core::stream::Update;
 use bowline_core::thinking::ThinkingLevel;
 use bowline_core::usage::Usage;
 use bowline_wire::{self as wire, Record};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::delta_keys::DeltaKeys;
@@ -55,8 +57,8 @@ enum OwnRecord<'event> {
     AgentEnd {
         /// The messages that this attempt added to the conversation.
         messages: &'event [Arc<Message>],
-        /// Whether the model is called again automatically: after a transient error, a compaction, a broken stream rule
-        /// or with a reminder of its tasks.
+        /// Whether the model is called again automatically: after a transient error, a compaction, a broken stream rule,
+        /// with a reminder of its tasks or because its output is not what the prompt asked for.
         will_retry: bool,
     },
     /// The run ended and nothing follows automatically. Emitted exactly once per run, whatever happened in it.
@@ -69,6 +71,25 @@ enum OwnRecord<'event> {
         /// The same for programs; `aborted` if the run was aborted.
         #[serde(skip_serializing_if = "Option::is_none")]
         error_kind: Option<ErrorKind>,
+        /// The JSON value that the last prompt of the run asked for with `outputSchema`; absent if it asked for none, or if
+        /// the run was aborted or failed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        output: Option<&'event Value>,
+    },
+    /// The answer to a prompt with `outputSchema` was checked. If it is wrong and attempts are left, the model is told of
+    /// the problems and goes on.
+    OutputChecked {
+        valid: bool,
+        /// The JSON value, if it is valid.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        output: Option<&'event Value>,
+        /// What is wrong with the answer, if it is not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        problems: Option<Vec<ProblemRecord<'event>>>,
+        /// The number of the answer, starting at 1.
+        attempt: u32,
+        /// How many answers the prompt allows.
+        max_attempts: u32,
     },
     /// More of a model response has arrived.
     MessageUpdate {
@@ -153,6 +174,21 @@ enum OwnRecord<'event> {
     },
 }
 
+/// Why an answer is not what a prompt asked for.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OutputProblem")]
+struct ProblemRecord<'event> {
+    /// Where in the output, as a JSON Pointer; empty for the output as a whole.
+    path: &'event str,
+    reason: &'event str,
+}
+
+impl<'event> From<&'event OutputProblem> for ProblemRecord<'event> {
+    fn from(problem: &'event OutputProblem) -> Self {
+        Self { path: &problem.path, reason: &problem.reason }
+    }
+}
+
 /// Describes every record that is not a response.
 pub(super) fn records(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let mut records = variants::<EventRecord<'_>>(generator);
@@ -206,10 +242,18 @@ impl Events {
 fn own(event: &Event) -> Option<OwnRecord<'_>> {
     Some(match event {
         Event::RunEnd { messages, will_retry, .. } => OwnRecord::AgentEnd { messages, will_retry: *will_retry },
-        Event::Settled(outcome) => OwnRecord::AgentSettled {
+        Event::Settled { outcome, output } => OwnRecord::AgentSettled {
             aborted: *outcome == RunOutcome::Aborted,
             error: outcome.error_text(),
             error_kind: outcome.error_kind(),
+            output: output.as_deref(),
+        },
+        Event::OutputChecked { attempt, max_attempts, result } => OwnRecord::OutputChecked {
+            valid: result.is_ok(),
+            output: result.as_deref().ok(),
+            problems: result.as_ref().err().map(|problems| problems.iter().map(ProblemRecord::from).collect()),
+            attempt: *attempt,
+            max_attempts: *max_attempts,
         },
         Event::QueueChanged { steering, follow_up, .. } => OwnRecord::QueueUpdate { steering, follow_up },
         Event::CompactionStart { reason } => OwnRecord::CompactionStart { reason: reason.as_str() },

@@ -138,6 +138,7 @@ impl Summarizer {
             session_id: self.session_id.clone(),
             cache: false,
             options: self.options,
+            output_schema: None,
         });
         let mut assembly = Assembly::new(Arc::clone(&self.model), 0);
         while let Some(events) = stream.next().await {

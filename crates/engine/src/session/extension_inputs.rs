@@ -242,7 +242,7 @@ impl Session {
         let Some(model) = self.models.current().cloned() else { return };
         self.futile_compaction = None;
         match self.store(message.into_message(self.now())) {
-            Ok(recorded) => self.start_run(model, &[recorded], None),
+            Ok(recorded) => self.start_run(model, &[recorded], None, None),
             Err(refusal) => self.extension_failed(RUNTIME, "send_message", refusal.message),
         }
     }

@@ -268,7 +268,7 @@ impl Session {
             Event::RunEnd { messages, .. } if wants(HookKind::AgentEnd) => {
                 HookEvent::AgentEnd { messages: messages.clone() }
             }
-            Event::Settled(outcome) => {
+            Event::Settled { outcome, .. } => {
                 HookEvent::AgentSettled { aborted: *outcome == bowline_core::event::RunOutcome::Aborted }
             }
             Event::TurnStart => HookEvent::TurnStart { index: self.turn_index(), timestamp: self.now() },

@@ -40,11 +40,11 @@ impl Session {
 
     fn start_resizing(&mut self, awaited: Awaited, message: Draft) -> PendingId {
         self.pending.start(awaited, |reporter| async move {
-            let Draft { text, images, attachments, source } = message;
+            let Draft { text, images, attachments, source, output } = message;
             let text_alone = text.clone();
             let work = tokio::task::spawn_blocking(move || fit_images(text, images));
             let (text, images) = work.await.unwrap_or((text_alone, Vec::new()));
-            reporter.send(Step::ImagesResized(Draft { text, images, attachments, source })).await;
+            reporter.send(Step::ImagesResized(Draft { text, images, attachments, source, output })).await;
         })
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use bowline_core::command::{Draft, Origin, Queue};
 use bowline_core::hook::{HookEvent, HookKind, HookResult, InputSource, StartAdditions};
+use bowline_core::output::OutputRequest;
 use bowline_core::policy::IdleQueue;
 use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
 use bowline_extension::Expansion;
@@ -54,6 +55,8 @@ pub(crate) struct RunningCommand {
     pub cancel: CancellationToken,
     /// The session that it was started in.
     session_id: String,
+    /// What the prompt asks for, which is then asked of the message that the command sends instead.
+    output: Option<OutputRequest>,
     /// Whether its extension has asked for the reload that ends it, which is no failure then.
     ends_with_reload: bool,
 }
@@ -157,7 +160,7 @@ impl Session {
 
     /// Runs a slash command of an extension. It runs beside whatever is in progress.
     fn run_extension_command(&mut self, name: &str, arguments: &str, incoming: Incoming) {
-        let Incoming { submission: Submission { origin, receipt, .. }, destination, .. } = incoming;
+        let Incoming { submission: Submission { origin, message, receipt, .. }, destination, .. } = incoming;
         if matches!(destination, Destination::Queue { .. }) {
             let text = format!(
                 "Extension command \"/{name}\" cannot be queued. Use prompt() or execute the command when not streaming."
@@ -175,6 +178,7 @@ impl Session {
             destination,
             cancel: cancel.clone(),
             session_id: self.transcript.session_id().to_owned(),
+            output: message.output,
             ends_with_reload: false,
         };
         let work = extension.run_command(&own_name, arguments, cancel);
@@ -187,12 +191,15 @@ impl Session {
     /// Replies to the message that named a command of an extension.
     pub(super) fn extension_command_done(&mut self, id: PendingId, result: Result<CommandResult, String>) {
         let Some(Awaited::ExtensionCommand(running)) = self.pending.remove(id) else { return };
-        let RunningCommand { name, origin, receipt, destination, session_id, ends_with_reload, .. } = running;
+        let RunningCommand {
+            name, origin, receipt, destination, session_id, output, ends_with_reload, ..
+        } = running;
         if ends_with_reload {
             return self.reply_after_reload(HeldPrompt { origin, receipt });
         }
         match result {
             Ok(CommandResult::Prompt(message)) if session_id == self.transcript.session_id() => {
+                let message = Draft { output, ..message };
                 let submission = Submission { origin, message, receipt, additions: Vec::new() };
                 let source = InputSource::Extension;
                 let incoming = Incoming { submission, destination, source, expands: false };

@@ -27,6 +27,7 @@ mod messages;
 mod mirroring;
 mod missing_model;
 mod model_answer;
+mod output;
 mod overflow;
 mod panics;
 mod passed_on;

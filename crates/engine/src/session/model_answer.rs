@@ -16,6 +16,7 @@ use futures_util::StreamExt;
 
 use super::Session;
 use super::hook_points::{FinishedAnswer, HookPoint};
+use crate::expected_output::ExpectedOutput;
 use crate::hook_lane::AfterLane;
 use crate::input::Step;
 use crate::pending::Awaited;
@@ -57,6 +58,9 @@ impl Session {
         let model = Arc::clone(run.model());
         let system = self.system_prompt();
         let unread_rules = self.watch_next_answer();
+        let expected = self.run().and_then(Run::output);
+        let output_schema = expected.map(|expected| Arc::new(expected.schema().clone()));
+        let output_instructions = expected.map(ExpectedOutput::instructions);
         let mut request = ModelRequest {
             model: Arc::clone(&model),
             system: Arc::default(),
@@ -67,12 +71,16 @@ impl Session {
             session_id: self.transcript.session_id().to_owned(),
             cache: true,
             options: self.agent.settings().request_options,
+            output_schema,
         };
         let providers = self.agent.providers().clone();
         let changes = self.instructions.run_changes();
         let hooks = self.request_hooks();
         let id = self.pending.start(Awaited::Answer, |reporter| async move {
             request.system = system.build(&reporter).await.with_changes(changes.as_deref());
+            if let Some(instructions) = output_instructions {
+                request.system = format!("{}\n\n{instructions}", request.system).trim_start().into();
+            }
             if let Some(unread) = unread_rules {
                 unread.read(&reporter).await;
             }

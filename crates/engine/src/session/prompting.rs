@@ -9,7 +9,9 @@ use bowline_core::policy::{Advice, IdleQueue, PromptAnswer, WhileCompacting};
 use bowline_core::reply::{Answer, Disposition, Refusal, RefusalCode};
 
 use super::message_preparation::{Destination, Incoming};
+use super::output::unusable_schema;
 use super::{Continuation, Session};
+use crate::expected_output::ExpectedOutput;
 
 /// Clients match this text, so it is that of pi.
 const BUSY: &str =
@@ -46,6 +48,9 @@ impl Session {
             && self.agent.policy().while_compacting != WhileCompacting::PromptsRefused;
         if self.activity.is_running() || counts_as_running {
             return match when_busy {
+                Some(Queue::Steering) if submission.message.output.is_some() => {
+                    self.reply(submission.origin, Err(steering_with_output()));
+                }
                 Some(queue) if self.needs_resizing(&submission.message) => {
                     self.resize_queued_images(submission, queue, IdleQueue::StartsRun);
                 }
@@ -114,11 +119,15 @@ impl Session {
     /// Starts a run with messages that were accepted for it; the first one is the user's. They are on disk before the
     /// prompt is replied to.
     pub(super) fn begin(&mut self, submission: Submission, messages: Vec<Message>) {
-        let Submission { origin, receipt, additions, .. } = submission;
+        let Submission { origin, message, receipt, additions } = submission;
         self.futile_compaction = None;
         // The model may have become unusable while the prompt waited for its images or for extensions.
         let Some(model) = self.models.current().cloned() else {
             return self.reply(origin, Err(self.no_model()));
+        };
+        let output = match message.output.as_ref().map(ExpectedOutput::new).transpose() {
+            Ok(output) => output,
+            Err(error) => return self.reply(origin, Err(unusable_schema(&error))),
         };
         let mut stored = Vec::new();
         for message in messages {
@@ -134,7 +143,7 @@ impl Session {
             None
         };
         self.instructions.set_run_additions(additions);
-        self.start_run(model, &stored, waiter);
+        self.start_run(model, &stored, waiter, output);
     }
 
     /// Replies to a prompt before anything is known of it, where the policy says so.
@@ -191,6 +200,12 @@ impl Session {
         );
         Refusal::new(RefusalCode::NoModel, text)
     }
+}
+
+/// Returns the refusal of a message that would change the form of the answer in the middle of the work on another.
+fn steering_with_output() -> Refusal {
+    let text = "A steering message cannot have an outputSchema: the run keeps that of its prompt. Use streamingBehavior 'followUp'.";
+    Refusal::new(RefusalCode::InvalidArgument, text)
 }
 
 /// Returns the alternative to `--model`, if the client has it.

@@ -64,6 +64,7 @@ impl Session {
     fn prepare_messages(&mut self, mut submission: Submission) {
         let now = self.now();
         let message = std::mem::take(&mut submission.message);
+        submission.message.output.clone_from(&message.output);
         let mut messages = vec![message.into_message(now)];
         let kept = self.queues.take_for_prompt();
         let added = submission.additions.iter_mut().filter_map(|additions| additions.message.take());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bowline_core::command::{Draft, InterruptMode, Queue, QueueMode};
+use bowline_core::command::{Draft, InterruptMode, Queue};
 use bowline_core::event::{Event, QueueCause};
 use bowline_core::hook::{HookEvent, HookKind};
 use bowline_core::message::Message;
@@ -13,6 +13,7 @@ use super::Session;
 use super::hook_points::HookPoint;
 use super::prompting::Submission;
 use crate::hook_chain::HookOutcome;
+use crate::queues::Queued;
 use crate::run::TurnEnd;
 
 impl Session {
@@ -93,9 +94,15 @@ impl Session {
     /// Moves the messages of a queue into the conversation, as they are in `hooked` if extensions have seen them.
     fn deliver(&mut self, queue: Queue, hooked: Option<Vec<Arc<Message>>>) {
         let mut hooked = hooked.map(Vec::into_iter);
-        while let Some(message) = self.queues.pop(queue) {
+        for _ in 0..self.queues.due_count(queue) {
+            let Some(message) = self.queues.pop(queue) else { break };
             if message.is_users() {
                 self.emit_queues(QueueCause::Delivered);
+            }
+            if let Queued::User(draft) = &message
+                && queue == Queue::FollowUp
+            {
+                self.expect_output_of(draft);
             }
             let message = match hooked.as_mut().and_then(Iterator::next) {
                 Some(hooked) => Arc::unwrap_or_clone(hooked),
@@ -107,8 +114,7 @@ impl Session {
                 run.renew_for_message();
             }
             self.budget.renew_turns();
-            let is_one = self.queues.mode(queue) == QueueMode::OneAtATime;
-            if is_one || hooked.as_ref().is_some_and(|hooked| hooked.len() == 0) {
+            if hooked.as_ref().is_some_and(|hooked| hooked.len() == 0) {
                 break;
             }
         }

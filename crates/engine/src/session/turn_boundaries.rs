@@ -67,6 +67,9 @@ impl Session {
 
     /// Lets extensions see that the run is about to end, unless it was aborted.
     pub(super) fn settle(&mut self, outcome: RunOutcome) {
+        if let Some(failure) = self.missing_output(&outcome) {
+            return self.fail_turn(&failure);
+        }
         let is_stopped = self.run().is_some_and(Run::is_aborted);
         let is_due =
             !is_stopped && outcome != RunOutcome::Aborted && self.is_hooked(HookKind::AgentBeforeSettle);

@@ -13,15 +13,24 @@ use bowline_core::reply::Answer;
 
 use super::{Continuation, Session};
 use crate::activity::Activity;
+use crate::expected_output::ExpectedOutput;
 use crate::hook_lane::AfterLane;
 use crate::run::{AfterAttempt, Run, TurnEnd};
 use crate::transcript::Recorded;
 
 impl Session {
     /// Starts a run with the message that was accepted for it. `waiter` is replied to when the run is over.
-    pub(super) fn start_run(&mut self, model: Arc<Model>, prompt: &[Recorded], waiter: Option<Origin>) {
+    pub(super) fn start_run(
+        &mut self,
+        model: Arc<Model>,
+        prompt: &[Recorded],
+        waiter: Option<Origin>,
+        output: Option<ExpectedOutput>,
+    ) {
         let messages = prompt.iter().map(|recorded| Arc::clone(&recorded.message)).collect();
-        self.activity = Activity::Running(Box::new(Run::new(model, messages, waiter)));
+        let mut run = Run::new(model, messages, waiter);
+        run.expect_output(output);
+        self.activity = Activity::Running(Box::new(run));
         self.budget.start_run();
         self.spent();
         self.begin_file_changes();
@@ -50,7 +59,7 @@ impl Session {
         self.emit(Event::TurnEnd { message: Arc::clone(&message), tool_results: Vec::new() });
         let conversation = self.transcript.messages().to_vec();
         self.emit(Event::RunEnd { messages: vec![message], conversation, will_retry: false });
-        self.emit(Event::Settled(RunOutcome::Failed(failure)));
+        self.emit(Event::Settled { outcome: RunOutcome::Failed(failure), output: None });
     }
 
     /// Ends a turn and decides how the run goes on.
@@ -84,13 +93,20 @@ impl Session {
         if end == TurnEnd::ToolResults {
             self.nudge_about_todos();
         }
-        if self.next_queue(end).is_some() || end == TurnEnd::ToolResults {
+        // Steering messages change what the answer is to be about, follow-ups wait until it is right.
+        let queue = self.next_queue(end);
+        let is_checked = end == TurnEnd::Answer && queue != Some(Queue::Steering) && self.expects_output();
+        if end == TurnEnd::ToolResults || (queue.is_some() && !is_checked) {
             self.compact_if_full(Continuation::NextTurn(end));
         } else if continues || has_mentioned_rules {
             self.compact_if_full(Continuation::NextTurn(TurnEnd::ToolResults));
         } else if was_truncated && self.can_recover_from_truncation() {
             self.recover_from_truncation();
-        } else if !self.remind_of_todos() {
+        } else if self.remind_of_todos() {
+            // The run goes on.
+        } else if is_checked {
+            self.check_output(message);
+        } else {
             self.end_run(RunOutcome::Done);
         }
     }
@@ -191,7 +207,9 @@ impl Session {
         self.cancel_retries();
         self.record_held_commands();
         self.add_held_custom_messages();
-        self.emit(Event::Settled(outcome.clone()));
+        let output = self.run().and_then(Run::output).and_then(ExpectedOutput::value);
+        let output = output.filter(|_| outcome == RunOutcome::Done).cloned();
+        self.emit(Event::Settled { outcome: outcome.clone(), output });
         self.end_budget_of_run();
         let Some(run) = self.activity.take_run() else { return };
         self.instructions.end_run();

@@ -295,8 +295,8 @@ impl Driven {
                 self.line.reporter.send(Step::Tool(ToolStep::ProtectedPathChanged(change))).await;
             }
             Event::AskResolved { id, .. } => self.questions.retain(|(open, _)| *open != id),
-            Event::Settled(outcome) => {
-                self.follow(Event::Settled(outcome.clone())).await;
+            Event::Settled { outcome, output } => {
+                self.follow(Event::Settled { outcome: outcome.clone(), output }).await;
                 self.outcome = Some(Ok(outcome));
             }
             event => {

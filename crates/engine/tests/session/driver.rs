@@ -299,7 +299,7 @@ impl Driver {
         self.messages().iter().map(outline).collect()
     }
 
-    fn messages(&mut self) -> Vec<Value> {
+    pub fn messages(&mut self) -> Vec<Value> {
         let id = format!("automatic-{}", self.sent.len());
         self.send(&id, Command::GetMessages);
         match self.replies(&id).pop() {

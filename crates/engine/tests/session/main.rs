@@ -16,6 +16,7 @@ mod context_files;
 mod driver;
 mod extensions;
 mod images;
+mod output;
 mod overflow;
 mod panics;
 mod policies;

@@ -3,7 +3,6 @@
 //! A [`ProcessHost`] starts them for a session. The `supervisor` runs each process, the `reader` takes what it sends, and a
 //! `Connection` knows what it owes an answer to. `extension` is what the engine sees of it.
 
-mod argument_check;
 mod completion;
 mod component_keys;
 mod connection;

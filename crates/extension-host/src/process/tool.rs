@@ -8,7 +8,6 @@ use bowline_tools::{BoxFuture, CallContext, Outcome, Tool};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::process::argument_check;
 use crate::process::connection::{OpenCall, exited};
 use crate::process::extension::ProcessExtension;
 use crate::protocol::{ExecutionMode, ToExtension, ToolOutcome, ToolRegistration};
@@ -46,7 +45,7 @@ impl Tool for ProcessTool {
         let name = &self.definition.name;
         let checked = match self.is_unchecked {
             true => Ok(arguments),
-            false => argument_check::check(name, &self.definition.parameters, arguments),
+            false => bowline_json_schema::check_arguments(name, &self.definition.parameters, arguments),
         };
         let arguments = match checked {
             Ok(arguments) => arguments,

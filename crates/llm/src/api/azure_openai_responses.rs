@@ -118,6 +118,26 @@ mod tests {
     }
 
     #[test]
+    fn output_schema_is_the_text_format_of_known_models() {
+        let format_of = |id: &str| {
+            let model =
+                json!({"id": id, "provider": "azure-openai-responses", "baseUrl": "http://127.0.0.1:9"});
+            let request = super::super::output_format::tests::asking(model, true);
+            let endpoint = Endpoint {
+                base_url: "http://127.0.0.1:9".into(),
+                headers: Vec::new(),
+                credential: None,
+                auth_header: false,
+                variables: Variables::default(),
+            };
+            let body = build(&request, &endpoint).unwrap().body;
+            serde_json::from_slice::<Value>(&body).unwrap()["text"]["format"]["type"].clone()
+        };
+        assert_eq!(format_of("gpt-5.5"), "json_schema");
+        assert_eq!(format_of("gpt-4-turbo"), Value::Null);
+    }
+
+    #[test]
     fn key_has_its_own_header_and_model_its_deployment() {
         let base = ("AZURE_OPENAI_BASE_URL", "http://127.0.0.1:9");
         let map = ("AZURE_OPENAI_DEPLOYMENT_NAME_MAP", "a=b, gpt-5.5 = mine");

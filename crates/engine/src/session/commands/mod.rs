@@ -57,6 +57,9 @@ impl Session {
                 return;
             }
             Command::Prompt { message, when_busy } => {
+                if let Err(refusal) = Self::check_output_request(&message) {
+                    return self.reply(origin, Err(refusal));
+                }
                 let receipt = self.prompt_receipt();
                 let submission = Submission { origin, message, receipt, additions: Vec::new() };
                 let destination = Destination::Run { when_busy };

@@ -132,6 +132,7 @@ fn call(asked: &Asked<'_>, mut params: ModelParams) -> Result<Call, String> {
         session_id: asked.extension.about.session_id.clone(),
         cache: false,
         options: RequestOptions::default(),
+        output_schema: None,
     };
     Ok(Call { request, providers })
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::api::claude_budget::claude_budget;
-use crate::api::{Endpoint, HttpRequest, bearer, flag, to_body, wanted_level};
+use crate::api::{Endpoint, HttpRequest, bearer, flag, output_format, to_body, wanted_level};
 use crate::conversation::{self, AnswerPart, Outcome, Part, Turn};
 use crate::credentials::Scheme;
 use crate::output_limit::output_limit;
@@ -102,7 +102,16 @@ enum Thinking {
 
 #[derive(Serialize)]
 struct OutputConfig<'a> {
-    effort: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<OutputFormat>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum OutputFormat {
+    JsonSchema { schema: Value },
 }
 
 /// Returns the request.
@@ -110,7 +119,10 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
     let model = &*request.model;
     let turns = conversation::turns(request);
     let max_tokens = output_limit(request, &turns);
-    let (thinking, output_config) = thinking(model, request.thinking, request.options.budgets, max_tokens);
+    let (thinking, effort) = thinking(model, request.thinking, request.options.budgets, max_tokens);
+    let format = output_format::schema_for(request, keeps_to_schemas);
+    let format = format.map(|schema| OutputFormat::JsonSchema { schema });
+    let has_output_config = effort.is_some() || format.is_some();
     let betas = betas(thinking.as_ref(), endpoint);
     let mut messages = entries(&turns, model);
     if request.cache {
@@ -134,7 +146,7 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
             request.cache && flag(model, "supportsCacheControlOnTools") != Some(false),
         ),
         thinking,
-        output_config,
+        output_config: has_output_config.then_some(OutputConfig { effort, format }),
     })?;
     let mut headers = vec![("anthropic-version", Secret::new(VERSION))];
     headers.extend(key_headers(endpoint, &model.provider));
@@ -145,6 +157,13 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
         headers.push(("x-session-affinity", Secret::new(&request.session_id)));
     }
     Ok(endpoint.post("/v1/messages", headers, body))
+}
+
+/// Tells whether a model is one of Anthropic's that keeps its answers to a schema: those that do so with the arguments of
+/// tools.
+fn keeps_to_schemas(model: &Model) -> bool {
+    model.base_url.starts_with("https://api.anthropic.com")
+        && flag(model, "supportsStrictTools") == Some(true)
 }
 
 /// Returns the headers that carry the key.
@@ -184,14 +203,14 @@ fn thinking(
     level: ThinkingLevel,
     budgets: ThinkingBudgets,
     max_tokens: u64,
-) -> (Option<Thinking>, Option<OutputConfig<'_>>) {
+) -> (Option<Thinking>, Option<&str>) {
     let Some((level, word)) = wanted_level(model, level) else { return (None, None) };
     if level == ThinkingLevel::Off {
         return (Some(Thinking::Disabled), None);
     }
     if flag(model, "forceAdaptiveThinking") == Some(true) {
         let effort = word.unwrap_or(effort(level));
-        return (Some(Thinking::Adaptive { display: "summarized" }), Some(OutputConfig { effort }));
+        return (Some(Thinking::Adaptive { display: "summarized" }), Some(effort));
     }
     match claude_budget(level, budgets, max_tokens) {
         Some(budget_tokens) => (Some(Thinking::Enabled { budget_tokens }), None),
@@ -294,6 +313,7 @@ fn thinking_block(block: &ThinkingBlock, unsigned: bool) -> Option<Kind<'_>> {
 mod tests {
     use super::*;
     use crate::api::Variables;
+    use crate::api::output_format::tests as output_format_tests;
     use crate::conversation::tests::messages;
     use crate::credentials::Credential;
     use crate::output_limit::tests::request;
@@ -317,6 +337,31 @@ mod tests {
     fn header(http: &HttpRequest, wanted: &str) -> Option<String> {
         let found = http.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
         found.map(|(_, value)| value.expose().to_owned())
+    }
+
+    #[test]
+    fn output_schema_is_in_the_output_config() {
+        let schema = output_format_tests::sample();
+        let format = json!({"type": "json_schema", "schema": schema});
+        let config = |model: Value| {
+            let body = body(&output_format_tests::asking(model, true));
+            assert_eq!(body["tools"].as_array().unwrap().len(), 1);
+            body.get("output_config").cloned()
+        };
+        assert_eq!(
+            config(json!({"compat": {"supportsOutputSchema": true}})),
+            Some(json!({"format": format}))
+        );
+        let at_home = |url: &str, works: bool| {
+            config(json!({"baseUrl": url, "compat": {"supportsStrictTools": works}}))
+        };
+        assert_eq!(at_home("https://api.anthropic.com", true), Some(json!({"format": format})));
+        assert_eq!(at_home("https://api.anthropic.com", false), None);
+        assert_eq!(at_home("http://localhost", true), None);
+        let adaptive = json!({"compat": {"supportsOutputSchema": true, "forceAdaptiveThinking": true}});
+        let request =
+            ModelRequest { thinking: ThinkingLevel::High, ..output_format_tests::asking(adaptive, false) };
+        assert_eq!(body(&request)["output_config"], json!({"effort": "high", "format": format}));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::thinking::{self, ThinkingConfig};
-use crate::api::{Endpoint, HttpRequest, bearer, to_body, tool_schema};
+use crate::api::{Endpoint, HttpRequest, bearer, output_format, to_body, tool_schema};
 use crate::conversation::{self, AnswerPart, Outcome, Part as Given, Turn};
 use crate::credentials::Scheme;
 use crate::output_limit::output_limit;
@@ -104,6 +104,10 @@ struct GenerationConfig {
     max_output_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking_config: Option<ThinkingConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_mime_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_json_schema: Option<Value>,
 }
 
 /// Returns the request.
@@ -112,6 +116,7 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
     let turns = conversation::turns(request);
     let max_output_tokens = output_limit(request, &turns);
     let declarations: Vec<Declaration<'_>> = request.tools.iter().map(declaration).collect();
+    let response_json_schema = response_schema(request);
     let body = to_body(&Body {
         contents: contents(&turns, thinking::has_levels(model)),
         system_instruction: (!request.system.trim().is_empty())
@@ -120,6 +125,8 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
         generation_config: GenerationConfig {
             max_output_tokens,
             thinking_config: thinking::ask(model, request.thinking, request.options.budgets),
+            response_mime_type: response_json_schema.is_some().then_some("application/json"),
+            response_json_schema,
         },
     })?;
     let mut headers = Vec::new();
@@ -133,6 +140,17 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
     let kind = if model.id.contains('/') { "" } else { "models/" };
     let path = format!("/{kind}{}:streamGenerateContent?alt=sse", model.id);
     Ok(endpoint.post(&path, headers, body))
+}
+
+/// Returns the schema of the answer. Models before the third generation refuse one beside tools.
+fn response_schema(request: &ModelRequest) -> Option<Value> {
+    if !request.tools.is_empty() && !thinking::has_levels(&request.model) {
+        return None;
+    }
+    output_format::schema_for(request, |model| {
+        model.base_url.starts_with("https://generativelanguage.googleapis.com")
+            && model.id.starts_with("gemini-")
+    })
 }
 
 fn declaration(definition: &ToolDefinition) -> Declaration<'_> {
@@ -247,6 +265,7 @@ fn text_of<'a>(outcome: &'a Outcome<'a>) -> Cow<'a, str> {
 mod tests {
     use super::*;
     use crate::api::Variables;
+    use crate::api::output_format::tests as output_format_tests;
     use crate::conversation::tests::messages;
     use crate::credentials::Credential;
     use crate::output_limit::tests::request;
@@ -264,6 +283,26 @@ mod tests {
             variables: Variables::default(),
         };
         build(request, &endpoint).unwrap()
+    }
+
+    #[test]
+    fn output_schema_is_in_the_generation_config() {
+        let config = |id: &str, has_tool: bool, compat: Value| {
+            let model = json!({"id": id, "reasoning": false, "compat": compat});
+            let body = http(&output_format_tests::asking(model, has_tool)).body;
+            serde_json::from_slice::<Value>(&body).unwrap()["generationConfig"].clone()
+        };
+        let declared = || json!({"supportsOutputSchema": true});
+        let third = config("gemini-3.8-flash", true, declared());
+        assert_eq!(third["responseJsonSchema"], output_format_tests::sample());
+        assert_eq!(third["responseMimeType"], "application/json");
+        let second = config("gemini-2.5-pro", false, declared());
+        assert_eq!(second["responseJsonSchema"], output_format_tests::sample());
+        for without in
+            [config("gemini-2.5-pro", true, declared()), config("gemini-3.8-flash", true, json!({}))]
+        {
+            assert_eq!((without.get("responseJsonSchema"), without.get("responseMimeType")), (None, None));
+        }
     }
 
     fn conversation() -> Value {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Server;
 use super::messages::{self, CacheControl, Entry};
 use super::thinking::{self, Thinking};
-use crate::api::{Endpoint, HttpRequest, bearer, compat, flag, setting, to_body, tool_schema};
+use crate::api::{Endpoint, HttpRequest, bearer, compat, flag, output_format, setting, to_body, tool_schema};
 use crate::conversation;
 use crate::output_limit::output_limit;
 use crate::request::ModelRequest;
@@ -37,8 +37,23 @@ struct Body<'a> {
     /// Which of its upstream providers OpenRouter may choose.
     #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat>,
     #[serde(flatten)]
     thinking: Thinking<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponseFormat {
+    JsonSchema { json_schema: NamedSchema },
+}
+
+#[derive(Serialize)]
+struct NamedSchema {
+    name: &'static str,
+    strict: bool,
+    schema: Value,
 }
 
 #[derive(Serialize)]
@@ -101,6 +116,7 @@ pub(in crate::api) fn build_for(
             .then_some(true),
         prompt_cache_key: (mistral && request.cache).then_some(&request.session_id),
         provider: compat(model, "openRouterRouting"),
+        response_format: response_format(server, request),
         thinking: thinking::ask(server, model, request.thinking),
     })?;
     let mut headers = Vec::new();
@@ -111,6 +127,22 @@ pub(in crate::api) fn build_for(
         headers.push(("x-session-affinity", Secret::new(&request.session_id)));
     }
     Ok(endpoint.post(server.path(&endpoint.base_url), headers, body))
+}
+
+/// Returns the form of the answer. Mistral's models call no tools when they have one.
+fn response_format(server: Server, request: &ModelRequest) -> Option<ResponseFormat> {
+    let is_mistral = server == Server::Mistral;
+    if is_mistral && !request.tools.is_empty() {
+        return None;
+    }
+    let is_known = |model: &Model| match is_mistral {
+        true => model.base_url.starts_with("https://api.mistral.ai"),
+        false => output_format::is_openai(model),
+    };
+    let schema = output_format::schema_for(request, is_known)?;
+    Some(ResponseFormat::JsonSchema {
+        json_schema: NamedSchema { name: output_format::NAME, strict: true, schema },
+    })
 }
 
 fn tools<'a>(definitions: &'a [ToolDefinition], model: &Model, marks: bool) -> Vec<Tool<'a>> {
@@ -129,6 +161,7 @@ fn tools<'a>(definitions: &'a [ToolDefinition], model: &Model, marks: bool) -> V
 mod tests {
     use super::*;
     use crate::api::Variables;
+    use crate::api::output_format::tests as output_format_tests;
     use crate::conversation::tests::messages;
     use crate::credentials::{Credential, Scheme};
     use crate::output_limit::tests::request;
@@ -259,6 +292,29 @@ mod tests {
         let function = json!({"name": "ls", "description": "d", "parameters": parameters, "strict": true});
         assert_eq!(body["tools"], json!([{"type": "function", "function": function, "cache_control": mark}]));
         assert_eq!((&body["tool_stream"], &body["provider"]), (&json!(true), &json!({"only": ["a"]})));
+    }
+
+    #[test]
+    fn output_schema_is_the_response_format() {
+        let asking =
+            |compat: Value, has_tool| output_format_tests::asking(json!({"compat": compat}), has_tool);
+        let schema = output_format_tests::sample();
+        let format = json!({"type": "json_schema", "json_schema": {"name": "output", "strict": true, "schema": schema}});
+        let body_of = |request: &ModelRequest| body(request);
+        let with_tool = body_of(&asking(json!({"supportsOutputSchema": true}), true));
+        assert_eq!(
+            (&with_tool["response_format"], with_tool["tools"].as_array().unwrap().len()),
+            (&format, 1)
+        );
+        assert!(with_tool.get("tool_choice").is_none(), "tools can still be called");
+        assert_eq!(body_of(&asking(json!({}), true)).get("response_format"), None);
+        let mistral = |has_tool| {
+            let request = asking(json!({"supportsOutputSchema": true}), has_tool);
+            let http = build_for(Server::Mistral, &request, &endpoint()).unwrap();
+            serde_json::from_slice::<Value>(&http.body).unwrap()
+        };
+        assert_eq!(mistral(false)["response_format"], format);
+        assert_eq!(mistral(true).get("response_format"), None, "it could not call its tools");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::item::{self, MessageMark};
-use crate::api::{Endpoint, HttpRequest, bearer, flag, to_body, tool_schema, wanted_level};
+use crate::api::{Endpoint, HttpRequest, bearer, flag, output_format, to_body, tool_schema, wanted_level};
 use crate::conversation::{self, AnswerPart, Call, Outcome, Part, Turn};
 use crate::output_limit::output_limit;
 use crate::request::ModelRequest;
@@ -37,6 +37,19 @@ struct Body<'a> {
     include: Option<[&'static str; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<TextSettings>,
+}
+
+#[derive(Serialize)]
+struct TextSettings {
+    format: TextFormat,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum TextFormat {
+    JsonSchema { name: &'static str, strict: bool, schema: Value },
 }
 
 #[derive(Serialize)]
@@ -139,6 +152,9 @@ pub(in crate::api) fn body(request: &ModelRequest, name: &str) -> Result<Vec<u8>
         reasoning: reasoning(model, request.thinking),
         include: model.reasoning.then_some(["reasoning.encrypted_content"]),
         prompt_cache_key: request.cache.then_some(&request.session_id),
+        text: output_format::schema_for(request, output_format::is_openai).map(|schema| TextSettings {
+            format: TextFormat::JsonSchema { name: output_format::NAME, strict: true, schema },
+        }),
     })
 }
 
@@ -262,6 +278,7 @@ fn result<'a>(outcome: &'a Outcome<'a>) -> Entry<'a> {
 mod tests {
     use super::*;
     use crate::api::Variables;
+    use crate::api::output_format::tests as output_format_tests;
     use crate::conversation::tests::messages;
     use crate::credentials::{Credential, Scheme};
     use crate::output_limit::tests::request;
@@ -282,6 +299,19 @@ mod tests {
         let key = http.headers.iter().find(|(name, _)| name == "authorization");
         assert_eq!(key.unwrap().1.expose(), "Bearer key");
         serde_json::from_slice(&http.body).unwrap()
+    }
+
+    #[test]
+    fn output_schema_is_the_text_format() {
+        let asking = |compat: Value| output_format_tests::asking(json!({"compat": compat}), true);
+        let with_schema = body(&asking(json!({"supportsOutputSchema": true})));
+        let schema = output_format_tests::sample();
+        let format = json!({"type": "json_schema", "name": "output", "strict": true, "schema": schema});
+        assert_eq!(
+            (&with_schema["text"], with_schema["tools"].as_array().unwrap().len()),
+            (&json!({"format": format}), 1)
+        );
+        assert_eq!(body(&asking(json!({}))).get("text"), None);
     }
 
     const REASONING: &str = r#"{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA"}"#;

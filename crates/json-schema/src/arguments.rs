@@ -6,15 +6,16 @@
 use bowline_core::message::Arguments;
 use serde_json::{Map, Value};
 
-/// How much of a value or of all arguments an error shows.
-const SHOWN_VALUE: usize = 100;
+use crate::wording::{self, shorten, shown};
+
+/// How much of all arguments an error shows.
 const SHOWN_ARGUMENTS: usize = 1000;
 
 /// The most problems that an error lists.
 const MOST_PROBLEMS: usize = 20;
 
 /// Returns the arguments converted to the declared types, or an error that lists what is wrong.
-pub(crate) fn check(tool: &str, schema: &Value, arguments: Arguments) -> Result<Arguments, String> {
+pub fn check(tool: &str, schema: &Value, arguments: Arguments) -> Result<Arguments, String> {
     let mut problems = Vec::new();
     let received = arguments.clone();
     let checked = check_value(schema, Value::Object(arguments), "", &mut problems);
@@ -172,14 +173,10 @@ fn whole(number: f64) -> Option<Value> {
 fn has_type(value: &Value, kind: &Value) -> bool {
     match kind {
         Value::Array(kinds) => kinds.iter().any(|kind| has_type(value, kind)),
+        // A whole number is one without a point here, because tools read it as one.
         kind => match kind.as_str() {
-            Some("null") => value.is_null(),
-            Some("boolean") => value.is_boolean(),
             Some("integer") => value.is_i64() || value.is_u64(),
-            Some("number") => value.is_number(),
-            Some("string") => value.is_string(),
-            Some("array") => value.is_array(),
-            Some("object") => value.is_object(),
+            Some(kind) if wording::noun(kind).is_some() => crate::check::has_type(value, kind),
             _ => true,
         },
     }
@@ -197,31 +194,15 @@ fn allows_null(schema: &Value) -> bool {
 fn noun(kind: &Value) -> String {
     match kind {
         Value::Array(kinds) => kinds.iter().map(noun).collect::<Vec<_>>().join(" or "),
-        kind => match kind.as_str() {
-            Some("string") => "a string".to_owned(),
-            Some("integer") => "a whole number".to_owned(),
-            Some("number") => "a number".to_owned(),
-            Some("boolean") => "true or false".to_owned(),
-            Some("array") => "a list".to_owned(),
-            Some("object") => "an object".to_owned(),
-            _ => kind.to_string(),
+        kind => match kind.as_str().and_then(wording::noun) {
+            Some(noun) => noun.to_owned(),
+            None => kind.to_string(),
         },
     }
 }
 
 fn name(place: &str) -> &str {
     if place.is_empty() { "the arguments" } else { place }
-}
-
-fn shown(value: &Value) -> String {
-    shorten(&value.to_string(), SHOWN_VALUE)
-}
-
-fn shorten(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}… ({} bytes in all)", &text[..end], text.len()),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]
