@@ -9,7 +9,7 @@ use bowline_extension_host::{GivenFlag, IfUnknown};
 use bowline_session::Clock;
 
 use crate::failure::Failure;
-use crate::flags::{Group, Takes, flags};
+use crate::flags::{Flag, Group, Takes, flags};
 use crate::foreign_flags;
 use crate::help;
 use crate::one_shot::Format;
@@ -72,6 +72,8 @@ pub(crate) enum Action {
     Rpc,
     /// Runs the messages of the command line and ends.
     OneShot,
+    /// Talks with the user on the terminal.
+    Chat,
     Demo,
     Sessions,
     Auth,
@@ -105,6 +107,10 @@ pub(crate) struct Arguments {
     pub is_one_shot: bool,
     /// What a one-shot mode writes.
     pub format: Option<&'static Format>,
+    /// The file with the schema of what the last message of a one-shot mode asks for.
+    pub output_schema: Option<String>,
+    /// How often a wrong answer to it is asked for again.
+    pub output_retries: Option<u32>,
     /// The messages of a one-shot mode, in order.
     pub messages: Vec<String>,
     /// The files for the first message.
@@ -188,6 +194,8 @@ pub(crate) struct Arguments {
     pub words: Vec<String>,
     /// The words after `--`, where a subcommand takes a command there.
     pub command: Option<Vec<String>>,
+    /// The flags that a subcommand passes on to the bowline that it starts.
+    pub passed_on: Vec<String>,
     /// Warnings for stderr: flags without effect.
     pub warnings: Vec<String>,
     /// The long names of the flags that were given, in order.
@@ -306,6 +314,7 @@ impl Arguments {
                 self.warnings.push(format!("{} is given more than once; the last one counts", flag.long));
             }
             self.used.push(flag.long);
+            self.pass_on(flag, &value);
             if value.is_empty() && matches!(flag.takes, Takes::Value(_)) && !TAKES_EMPTY.contains(&flag.long)
             {
                 // As in pi: clients pass on settings that are not set.
@@ -326,6 +335,7 @@ impl Arguments {
             let name = name.trim_start_matches('-').to_owned();
             self.needs_extension =
                 foreign.and_then(|flag| flag.judge("").err()).or(self.needs_extension.take());
+            self.passed_on.push(word.to_owned());
             let if_unknown = if foreign.is_some() { IfUnknown::Fatal } else { IfUnknown::Reported };
             self.unknown.push(Unknown::Flag(GivenFlag { name, attached, next_word, if_unknown }));
             return Ok(());
@@ -337,6 +347,18 @@ impl Arguments {
         let attached = matches!(flag.takes, Takes::Value(_)).then_some(value);
         self.foreign.push(GivenFlag { name, attached, next_word: None, if_unknown: IfUnknown::Ignored });
         Ok(())
+    }
+
+    /// Notes a flag as it is given to another bowline. The folder to work in has been entered by then.
+    fn pass_on(&mut self, flag: &Flag, value: &str) {
+        if flag.long != "--cwd" {
+            let has_value = matches!(flag.takes, Takes::Value(_)) || !value.is_empty();
+            self.passed_on.push(if has_value {
+                format!("{}={value}", flag.long)
+            } else {
+                flag.long.to_owned()
+            });
+        }
     }
 
     fn take_word(&mut self, word: String, is_first: bool) -> Result<(), Failure> {
@@ -439,7 +461,10 @@ impl Arguments {
     }
 
     fn check_subcommand(&self, subcommand: &Subcommand) -> Result<(), Failure> {
-        if let Some(unknown) = self.unknown.first() {
+        // Extensions may know a flag that is passed on.
+        let unknown =
+            self.unknown.iter().find(|unknown| !subcommand.passes_flags_on || !unknown.may_be_of_extension());
+        if let Some(unknown) = unknown {
             return Err(unknown.error(Some(subcommand)));
         }
         subcommand.check(&self.words, &self.used, self.command.is_some()).map_err(Failure::Usage)

@@ -3,6 +3,7 @@
 mod arguments;
 mod auth;
 mod blocking;
+mod chat;
 mod configuration;
 #[cfg_attr(target_os = "linux", path = "confinement_linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "confinement_other.rs")]
@@ -118,6 +119,7 @@ fn main() -> ExitCode {
             let result = choice.entry().and_then(|entry| one_shot::main(&arguments, entry, choice.is_pi()));
             return result.unwrap_or_else(|failure| failure.tell(called, ExitCode::FAILURE));
         }
+        Action::Chat => return finish(chat::main(&arguments)),
         Action::Demo => demo::main(),
         Action::Sessions => return finish(sessions::main(&arguments, choice.start())),
         Action::Auth => {

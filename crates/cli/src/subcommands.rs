@@ -1,8 +1,9 @@
 //! The subcommands: one row each feeds the parser and the help.
 
 use crate::arguments::Action;
+use crate::flags::{Group, flags};
 use crate::similar::nearest;
-use crate::{auth, extension, mcp, packages, sandbox, sessions, trust};
+use crate::{auth, chat, extension, mcp, packages, sandbox, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Subcommand {
     pub takes_words: bool,
     /// The flags that have an effect on it whatever its first word is, besides those that all have.
     pub flags: &'static [&'static str],
+    /// Whether it starts bowline in RPC mode with the flags that have an effect there.
+    pub passes_flags_on: bool,
 }
 
 /// The first word after a subcommand.
@@ -45,8 +48,23 @@ const fn verb(name: &'static str, most_words: usize, flags: &'static [&'static s
 /// Flags that every subcommand takes.
 const COMMON: &[&str] = &["--help", "--version", "--cwd"];
 
+/// Flags about a process as a whole that have an effect in RPC mode whoever the client is.
+const LIMITS: &[&str] =
+    &["--max-cost", "--max-tokens", "--max-turns", "--max-tool-calls", "--max-time", "--offline"];
+
 /// Every subcommand, in the order of the help.
 pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "chat",
+        action: Action::Chat,
+        about: "talk with the agent on this terminal",
+        usage: chat::USAGE,
+        examples: "bowline chat\nbowline chat --model scripted/demo --no-session\nbowline chat -c \"And why did it fail?\"\n",
+        verbs: &[],
+        takes_words: true,
+        flags: &[],
+        passes_flags_on: true,
+    },
     Subcommand {
         name: "demo",
         action: Action::Demo,
@@ -61,6 +79,7 @@ real and work in a temporary folder, which is removed at the end.
         verbs: &[],
         takes_words: false,
         flags: &[],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "acp",
@@ -77,6 +96,7 @@ works in is the editor's. Without --ask, the user is asked before files are chan
         verbs: &[],
         takes_words: false,
         flags: &[],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "sessions",
@@ -98,6 +118,7 @@ bowline sessions fsck --repair
         ],
         takes_words: true,
         flags: &["--session-dir", "--dialect"],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "auth",
@@ -119,6 +140,7 @@ bowline auth check --online
         ],
         takes_words: true,
         flags: &[],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "extension",
@@ -149,6 +171,7 @@ bowline extension list
         ],
         takes_words: true,
         flags: &[],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "install",
@@ -163,6 +186,7 @@ bowline install --local ./tools/my-package
         verbs: &[],
         takes_words: true,
         flags: &["--local", "--temporary", "--approve", "--no-approve"],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "remove",
@@ -173,6 +197,7 @@ bowline install --local ./tools/my-package
         verbs: &[],
         takes_words: true,
         flags: &["--local", "--approve", "--no-approve"],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "list",
@@ -183,6 +208,7 @@ bowline install --local ./tools/my-package
         verbs: &[],
         takes_words: false,
         flags: &["--json", "--approve", "--no-approve"],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "update",
@@ -193,6 +219,7 @@ bowline install --local ./tools/my-package
         verbs: &[],
         takes_words: true,
         flags: &["--approve", "--no-approve"],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "export",
@@ -208,6 +235,7 @@ path. A unique prefix of an id is enough; `bowline sessions list` shows them.
         verbs: &[],
         takes_words: true,
         flags: &["--out", "--name", "--session-dir", "--no-session", "--dialect"],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "mcp",
@@ -222,6 +250,7 @@ bowline mcp call time get_current_time '{\"timezone\": \"Europe/Paris\"}'
         verbs: &[verb("list", 0, &[]), verb("test", ANY, &[]), verb("call", 3, &[])],
         takes_words: true,
         flags: &["--json", "--approve", "--no-approve"],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "trust",
@@ -237,6 +266,7 @@ bowline trust --remove ~/projects
         verbs: &[],
         takes_words: true,
         flags: &["--list", "--remove", "--no-approve", "--json"],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "sandbox",
@@ -259,6 +289,7 @@ bowline sandbox check --level landlock
         ],
         takes_words: true,
         flags: &[],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "schema",
@@ -274,6 +305,7 @@ The default is the dialect pi.
         verbs: &[],
         takes_words: true,
         flags: &["--dialect"],
+        passes_flags_on: false,
     },
     Subcommand {
         name: "help",
@@ -284,6 +316,7 @@ The default is the dialect pi.
         verbs: &[],
         takes_words: true,
         flags: &[],
+        passes_flags_on: false,
     },
 ];
 
@@ -294,7 +327,11 @@ impl Subcommand {
     }
 
     fn has_general_flag(&self, long: &str) -> bool {
-        self.flags.contains(&long) || COMMON.contains(&long)
+        let is_passed_on = || {
+            let is_served = |group: Group| !matches!(group, Group::Mode | Group::Subcommand);
+            flags().any(|flag| flag.long == long && (is_served(flag.group) || LIMITS.contains(&long)))
+        };
+        self.flags.contains(&long) || COMMON.contains(&long) || (self.passes_flags_on && is_passed_on())
     }
 
     /// Tells whether a command may follow it after `--`.
@@ -364,7 +401,6 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flags::{Group, flags};
 
     #[test]
     fn documentation_lists_the_subcommands() {
