@@ -163,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn table_has_all_33_commands_of_pi_and_twenty_five_more() {
-        assert_eq!(commands::TABLE.len(), 33 + 25);
+    fn table_has_all_33_commands_of_pi_and_27_more() {
+        assert_eq!(commands::TABLE.len(), 33 + 27);
     }
 
     #[test]
