@@ -13,6 +13,7 @@ use bowline_protocol::{
 use crate::client::Client;
 use crate::error::StartError;
 use crate::process::Program;
+use crate::session_choice::SessionChoice;
 
 /// How long bowline may take to end. It needs up to five seconds itself.
 const STOP_LIMIT: Duration = Duration::from_secs(8);
@@ -35,7 +36,7 @@ pub struct Builder {
     pub(crate) options: Options,
     pub(crate) restarts: Restarts,
     pub(crate) stop_limit: Duration,
-    pub(crate) session: Option<String>,
+    pub(crate) session: SessionChoice,
 }
 
 impl Default for Builder {
@@ -47,7 +48,7 @@ impl Default for Builder {
             options: Options::default(),
             restarts: Restarts::Never,
             stop_limit: STOP_LIMIT,
-            session: None,
+            session: SessionChoice::default(),
         }
     }
 }
@@ -84,13 +85,26 @@ impl Builder {
 
     /// Opens a session by its file or the start of its id. A file that does not exist yet becomes that of a new session.
     pub fn session(mut self, session: impl Into<String>) -> Self {
-        self.session = Some(session.into());
+        self.session = SessionChoice::named(session.into());
+        self
+    }
+
+    /// Opens the session with exactly this id, or creates it.
+    pub fn session_id(mut self, id: impl Into<String>) -> Self {
+        self.session = SessionChoice::id(id.into());
+        self
+    }
+
+    /// Opens the newest session of the folder.
+    pub fn continue_session(mut self) -> Self {
+        self.session = SessionChoice::newest();
         self
     }
 
     /// Keeps the session in memory only. Then a restart begins with an empty one.
-    pub fn no_session(self) -> Self {
-        self.argument("--no-session")
+    pub fn no_session(mut self) -> Self {
+        self.session = SessionChoice::memory();
+        self
     }
 
     /// Adds an argument of the command line, after `--mode rpc`.

@@ -20,7 +20,7 @@ mod builder;
 mod client;
 mod error;
 mod process;
-mod session_file;
+mod session_choice;
 mod stderr;
 mod supervisor;
 

@@ -1,0 +1,10 @@
+//! The client with the real program.
+
+mod commands;
+mod examples;
+mod load;
+mod processes;
+mod requests;
+mod restarts;
+mod runs;
+mod trial;
