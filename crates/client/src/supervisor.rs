@@ -26,7 +26,7 @@ const FIRST_DELAY: Duration = Duration::from_millis(100);
 const LONGEST_DELAY: Duration = Duration::from_secs(10);
 
 /// How long the rest of the output is waited for once the process has ended.
-const OUTPUT_LIMIT: Duration = Duration::from_secs(5);
+const OUTPUT_LIMIT: Duration = Duration::from_secs(2);
 
 pub(crate) struct Supervisor {
     pub connection: Connection,

@@ -178,7 +178,7 @@ async fn set_sandbox(talk: &Talk) {
     assert_eq!(talk.client.call(command).await.unwrap().mode, SandboxMode::ReadOnly);
     let wider = SetSandboxCommand { mode: Some(SandboxMode::FullAccess), ..SetSandboxCommand::default() };
     refused(talk.client.call(wider).await, "forbidden");
-    talk.client.set_sandbox().await.unwrap();
+    refused(talk.client.set_sandbox().await, "invalid_argument");
 }
 
 async fn set_model(talk: &Talk) {
@@ -278,7 +278,11 @@ async fn bash_command(talk: &Talk) {
     assert_eq!((result.output.as_str(), result.exit_code), ("out\n", Some(3)));
     let quiet = BashCommand { exclude_from_context: Some(true), ..BashCommand::new("echo quiet") };
     assert_eq!(talk.client.call(quiet).await.unwrap().output, "quiet\n");
-    assert_eq!(talk.state().await.message_count, 1);
+    let messages = talk.client.get_messages().await.unwrap().messages;
+    let [Message::BashExecution(shown), Message::BashExecution(hidden)] = &messages[..] else {
+        panic!("other messages: {messages:?}");
+    };
+    assert_eq!((shown.exclude_from_context, hidden.exclude_from_context), (None, Some(true)));
 }
 
 async fn abort_bash(talk: &Talk) {

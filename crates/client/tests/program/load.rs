@@ -57,8 +57,8 @@ async fn thousand_prompts_leave_nothing_behind() {
 async fn fifty_clients_at_once() {
     let trial = Trial::new();
     let mut clients = JoinSet::new();
-    for number in 0..50 {
-        let builder = trial.client(&[json!({ "text": "ok" })]).no_session();
+    let builders: Vec<_> = (0..50).map(|_| trial.client(&[json!({ "text": "ok" })]).no_session()).collect();
+    for (number, builder) in builders.into_iter().enumerate() {
         clients.spawn(async move {
             let client = builder.start().await.unwrap();
             let run = client.prompt_and_wait(format!("I am {number}")).await.unwrap();

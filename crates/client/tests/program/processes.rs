@@ -143,7 +143,7 @@ async fn process_that_holds_the_output_of_a_dead_one_is_not_waited_for() {
     kill(fs::read_to_string(trial.workspace.work().join("kept")).unwrap().trim().parse().unwrap());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn stopping_ends_the_run_and_its_processes() {
     let trial = Trial::new();
     let client = trial.client(&[bash("echo $$ >process; sleep 60")]).start().await.unwrap();

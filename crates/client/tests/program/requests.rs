@@ -54,7 +54,7 @@ async fn abort_drops_the_call_of_a_tool() {
     let trial = Trial::new();
     let dropped = Arc::new(Mutex::new(false));
     let flag = Arc::clone(&dropped);
-    let endless = Tool::new("endless", "", json!({ "type": "object" }), move |call: ToolCall| {
+    let endless = Tool::new("endless", "Never ends.", json!({ "type": "object" }), move |call: ToolCall| {
         let guard = Dropped(Arc::clone(&flag));
         async move {
             let _guard = guard;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bowline_client::{Event, Message, Outcome, PromptCommand, Step};
+use bowline_client::{ErrorKind, Event, Message, Outcome, PromptCommand, Step};
 use futures_util::StreamExt as _;
 use serde_json::json;
 
@@ -94,7 +94,7 @@ async fn failed_run_is_an_outcome_with_a_kind() {
     let run = client.prompt_and_wait("hi").await.unwrap();
     let Outcome::Failed { message, kind } = run.outcome else { panic!("it did not fail: {run:?}") };
     assert!(message.contains("the sky fell"), "{message}");
-    assert_eq!(kind.unwrap().as_str(), "unavailable");
+    assert_eq!(kind.unwrap(), ErrorKind::Overloaded);
     client.stop().await;
 }
 
