@@ -5,7 +5,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 BOWLINE=$(realpath "$1")
-python=$2
+python=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 export BOWLINE PYTHONDONTWRITEBYTECODE=1
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
