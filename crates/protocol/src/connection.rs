@@ -17,6 +17,7 @@ use crate::lasting::Lasting;
 use crate::line::{Answer, Command, encode, encode_value};
 use crate::pending::{Failed, Outcome, Pending};
 use crate::timeouts::Timeouts;
+use crate::tool::{Tool, Tools};
 
 /// The longest line that is accepted from the agent: beyond it, something other than an agent is writing.
 const LINE_LIMIT: usize = 512 * 1024 * 1024;
@@ -51,6 +52,7 @@ pub struct Connection {
 pub(crate) struct Inner {
     pub options: Options,
     pub handlers: Handlers,
+    pub tools: Tools,
     pub pending: Pending,
     pub fan_out: Arc<FanOut>,
     pub running: Running,
@@ -75,6 +77,7 @@ impl Connection {
         let fan_out = Arc::new(FanOut::new(options.bounds));
         let inner = Inner {
             options,
+            tools: Tools::new(handlers.tools()),
             handlers,
             pending: Pending::default(),
             fan_out,
@@ -130,6 +133,15 @@ impl Connection {
         let _reading = self.keep_reading();
         let (_, room) = self.room().await?;
         room.send(line);
+        Ok(())
+    }
+
+    /// Replaces the tools that the model can call, from its next turn on. A call in progress goes on.
+    pub async fn set_tools(&self, tools: Vec<Tool>) -> Result<(), Error> {
+        let descriptions = tools.iter().map(Tool::description).collect();
+        let replacing = self.inner.tools.replace(tools);
+        self.set_host_tools(descriptions).await?;
+        replacing.finish();
         Ok(())
     }
 

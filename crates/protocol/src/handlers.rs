@@ -17,7 +17,7 @@ use tokio::task::AbortHandle;
 use crate::connection::Connection;
 use crate::generated::{
     ApprovalRequestRecord, ApprovalResponseCommand, Event, ExtensionUiRequestRecord,
-    ExtensionUiResponseAnswer, HostTool, HostToolCallRecord, HostToolResultAnswer, HostUriRequestRecord,
+    ExtensionUiResponseAnswer, HostToolCallRecord, HostToolResultAnswer, HostUriRequestRecord,
     HostUriResultAnswer, HostUriScheme,
 };
 use crate::tool::{Tool, ToolCall, ToolOutput};
@@ -139,8 +139,8 @@ impl Handlers {
         self.approvals.is_some()
     }
 
-    pub(crate) fn tools(&self) -> Vec<HostTool> {
-        self.tools.iter().map(Tool::description).collect()
+    pub(crate) fn tools(&self) -> Vec<Tool> {
+        self.tools.clone()
     }
 
     pub(crate) fn schemes(&self) -> Vec<HostUriScheme> {
@@ -296,7 +296,7 @@ impl Connection {
     }
 
     fn handle_tool_call(&self, call: &HostToolCallRecord) {
-        let tool = self.inner.handlers.tools.iter().find(|tool| tool.name() == call.tool_name).cloned();
+        let tool = self.inner.tools.find(&call.tool_name);
         let (connection, call, id) = (self.clone(), call.clone(), call.id.clone());
         self.spawn(&id.clone(), async move |may_run| {
             let result = match tool {

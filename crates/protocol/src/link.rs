@@ -102,7 +102,7 @@ impl Connection {
                 SetClientCapabilitiesCommand { approvals, ..SetClientCapabilitiesCommand::default() };
             sent.push(self.send_first(lines, &command)?);
         }
-        let tools = handlers.tools();
+        let tools = self.inner.tools.descriptions();
         if !tools.is_empty() {
             sent.push(self.send_first(lines, &SetHostToolsCommand { tools })?);
         }

@@ -149,6 +149,30 @@ async fn call_that_is_cancelled_is_dropped_and_not_answered() {
 }
 
 #[tokio::test]
+async fn tools_can_be_replaced() {
+    let tool =
+        |name: &'static str| Tool::new(name, "", json!({}), move |_| async move { Ok::<_, String>(name) });
+    let (client, mut agent) = with_tool(tool("old")).await;
+    for (new, is_accepted, kept) in [("new", true, "new"), ("bad", false, "new")] {
+        let setting = tokio::spawn({
+            let client = client.clone();
+            async move { client.set_tools(vec![tool(new)]).await }
+        });
+        let command = agent.next().await;
+        // Until the agent knows, the model may call either.
+        agent.send(call("1", "old", json!({}))).await;
+        assert_eq!(agent.next().await["result"]["content"][0]["text"].as_str() == Some("old"), new == "new");
+        let (id, error) = (&command["id"], "no");
+        agent.send(json!({ "type": "response", "id": id, "success": is_accepted, "error": error, "data": { "toolNames": [new] } })).await;
+        assert_eq!(setting.await.unwrap().is_ok(), is_accepted);
+        agent.send(call("2", kept, json!({}))).await;
+        assert_eq!(agent.next().await["result"]["content"][0]["text"], kept);
+    }
+    agent.send(call("3", "old", json!({}))).await;
+    assert_eq!(agent.next().await["isError"], true);
+}
+
+#[tokio::test]
 async fn tool_that_there_is_not_has_failed() {
     let (_client, mut agent) = connection(Handlers::default());
     agent.send(call("1", "gone", json!({}))).await;
