@@ -265,6 +265,34 @@ async fn stopping_or_dropping_ends_commands() {
     }
 }
 
+#[test]
+fn page_names_every_method_of_the_builder() {
+    let page = include_str!("../../../docs/rust-library.md");
+    let source = include_str!("../src/builder.rs");
+    let methods =
+        source.lines().filter_map(|line| line.strip_prefix("    pub fn ")?.split(['(', '<']).next());
+    for name in methods {
+        assert!(page.contains(&format!("`{name}`")), "the page does not name {name}");
+    }
+}
+
+/// Cargo puts examples beside the tests.
+#[test]
+fn example_calls_its_tool() {
+    let workspace = Workspace::empty();
+    let call = json!({ "toolCalls": [{ "name": "temperature", "arguments": { "city": "Oslo" } }] });
+    let steps = json!({ "steps": [call, { "text": "It is mild." }] });
+    fs::write(workspace.work().join("script.json"), steps.to_string()).unwrap();
+    let program = bowline_testkit::bowline().with_file_name("examples").join("own_tool");
+    let output = std::process::Command::new(&program)
+        .arg("scripted/script.json")
+        .current_dir(workspace.work())
+        .output()
+        .unwrap_or_else(|error| panic!("{} cannot be started: {error}", program.display()));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(text, "called temperature\nDone: It is mild.\n");
+}
+
 #[tokio::test]
 async fn many_agents_and_many_prompts_in_one_process() {
     let workspace = Workspace::empty();

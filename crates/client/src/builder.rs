@@ -1,8 +1,9 @@
 //! How a client is configured.
 
+use std::env::consts::EXE_SUFFIX;
 use std::ffi::{OsStr, OsString};
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_protocol::{
@@ -70,6 +71,19 @@ impl Builder {
             Some(path) => self.program(path),
             None => self,
         }
+    }
+
+    /// Names the program beside another one, such as your own that comes with bowline; if there is none, it changes nothing.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> {
+    /// let builder = bowline_client::Client::builder().program_beside(std::env::current_exe()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn program_beside(self, other: impl AsRef<Path>) -> Self {
+        let program = other.as_ref().with_file_name(format!("bowline{EXE_SUFFIX}"));
+        if program.is_file() { self.program(program) } else { self }
     }
 
     /// Selects the model, such as `anthropic/claude-sonnet-4-5` or `scripted/demo`.

@@ -196,7 +196,7 @@ impl Connection {
         match event {
             Event::Unknown(request) => self.refuse(kind, request),
             Event::ExtensionUiRequest(ExtensionUiRequestRecord::Unknown(request)) => {
-                self.refuse(kind, request)
+                self.refuse(kind, request);
             }
             Event::ExtensionUiRequest(request) => self.handle_dialog(request),
             Event::ApprovalRequest(request) => self.handle_approval(request),

@@ -67,7 +67,8 @@ impl Timeouts {
         self
     }
 
-    pub(crate) fn limit(&self, command: &str) -> Option<Duration> {
+    /// Returns the limit of a command by its type; none if there is none.
+    pub fn limit(&self, command: &str) -> Option<Duration> {
         self.by_command.get(command).copied().unwrap_or(Some(self.usual))
     }
 }

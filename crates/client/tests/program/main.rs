@@ -1,6 +1,7 @@
 //! The client with the real program.
 
 mod commands;
+mod documentation;
 mod examples;
 mod load;
 mod processes;

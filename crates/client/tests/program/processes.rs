@@ -204,6 +204,8 @@ async fn program_is_searched_on_the_path_or_named_by_a_variable() {
     let error =
         trial.program(PathBuf::from("bowline")).variable("PATH", "/nowhere").start().await.unwrap_err();
     assert!(error.to_string().starts_with("bowline cannot be started"), "{error}");
+    let beside = trial.program(PathBuf::from("/no/such/program")).program_beside(folder.join("other"));
+    assert!(beside.no_session().start().await.unwrap().stop().await.was_requested);
     let found = trial.client(&[]).program("bowline").variable("PATH", &folder).start().await.unwrap();
     assert!(Path::new("/proc").join(found.process_id().unwrap().to_string()).exists());
     found.stop().await;
