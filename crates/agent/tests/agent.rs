@@ -1,5 +1,7 @@
 //! The engine as a library: what its caller says is what there is, and nothing else.
 
+#![expect(clippy::unwrap_used, reason = "helpers report failures by panicking")]
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

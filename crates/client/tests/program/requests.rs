@@ -31,7 +31,7 @@ async fn model_calls_a_tool_of_the_client() {
     while let Some(event) = run.next().await.unwrap() {
         match event {
             Event::ToolExecutionUpdate(update) => {
-                progress = serde_json::to_value(update.partial_result).unwrap()
+                progress = serde_json::to_value(update.partial_result).unwrap();
             }
             Event::ToolExecutionEnd(end) => result = serde_json::to_value(end.result).unwrap(),
             _ => {}
@@ -143,9 +143,9 @@ async fn dialogs_of_an_extension_are_answered() {
     let mut events = client.events_of(|kind| kind == "extension_ui_request");
     client.prompt_and_wait("/ask").await.unwrap();
     let told = loop {
-        match events.next().await.unwrap().unwrap() {
-            Event::ExtensionUiRequest(ExtensionUiRequestRecord::Notify(it)) => break it.message,
-            _ => {}
+        let event = events.next().await.unwrap().unwrap();
+        if let Event::ExtensionUiRequest(ExtensionUiRequestRecord::Notify(it)) = event {
+            break it.message;
         }
     };
     assert_eq!(told, "answers: ['b', True, 'a name', None]");
