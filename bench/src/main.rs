@@ -27,6 +27,7 @@ mod pipe;
 mod placement;
 mod report;
 mod round_trip;
+mod rust_client;
 mod sandbox;
 mod size;
 mod snapshots;

@@ -11,8 +11,8 @@ use crate::floor::Floor;
 use crate::home::Home;
 use crate::pipe::Pipe;
 use crate::{
-    agent, deltas, hook_round_trip, instructions, list_sessions, memory, open_session, round_trip, sandbox,
-    size, snapshots, start, start_with_extensions, subscribed_deltas, tool_turns,
+    agent, deltas, hook_round_trip, instructions, list_sessions, memory, open_session, round_trip,
+    rust_client, sandbox, size, snapshots, start, start_with_extensions, subscribed_deltas, tool_turns,
 };
 
 /// A measure.
@@ -48,6 +48,7 @@ pub(crate) const MEASURES: &[Measure] = &[
     ),
     quick("open-session", "opening and adding to a session of 100,000 entries", open_session::measure),
     quick("list-sessions", "listing 5,000 sessions", list_sessions::measure),
+    quick("rust-client", "commands and deltas through the Rust client", rust_client::measure),
     quick("size", "size of the binary, number of crates", size::measure),
     Measure {
         is_default: false,

@@ -251,7 +251,7 @@ class Emitter:
     def command(self, command: Command) -> str:
         data = self.type(command.data) if command.data else "()"
         return "\n".join([f"impl Command for {command.definition} {{", f'    const TYPE: &\'static str = "{command.name}";',
-                          f"    type Data = {data};", "}", ""])
+                          f"    const HAS_DATA: bool = {'true' if command.data else 'false'};", f"    type Data = {data};", "}", ""])
 
     def answer(self, name: str, definition: str) -> str:
         return "\n".join([f"impl Answer for {definition} {{", f'    const TYPE: &\'static str = "{name}";', "}", ""])

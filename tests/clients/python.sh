@@ -5,12 +5,14 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 BOWLINE=$(realpath "$1")
-python=$2
+python=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 export BOWLINE PYTHONDONTWRITEBYTECODE=1
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
-"$python" -m pip install --quiet --disable-pip-version-check mypy==1.18.2
+mypy=1.18.2
+[ "$("$python" -c 'from importlib.metadata import version; print(version("mypy"))' 2>/dev/null)" = $mypy ] ||
+    "$python" -m pip install --quiet --disable-pip-version-check mypy==$mypy
 
 types() {
     export MYPYPATH=$root/clients/python

@@ -3,7 +3,7 @@
 # it does with the real program. Usage:
 #   tests/clients/typescript.sh FOLDER           keeps the npm packages in FOLDER; BOWLINE is the program
 #   tests/clients/typescript.sh FOLDER update    compiles the JavaScript anew
-#   tests/clients/typescript.sh FOLDER runtimes  a short run in Bun and Deno, which are installed with npm
+#   tests/clients/typescript.sh FOLDER runtimes  a short run in bun and deno, which must be on the PATH
 #   tests/clients/typescript.sh FOLDER browser   the example of a page in Chromium (apt, npm); pictures go to FOLDER/pictures
 set -euo pipefail
 mkdir -p "$1"
@@ -17,7 +17,6 @@ export BOWLINE=${BOWLINE:-$PWD/target/debug/bowline}
 }
 
 packages=(typescript@5.9.3 @types/node@20.19.9)
-runtimes=(bun@1.4.4 deno@2.9.6)
 
 install() { # name of the state, packages
     local state=$folder/$1-installed
@@ -63,9 +62,8 @@ update)
     compile clients/typescript
     ;;
 runtimes)
-    install runtimes "${runtimes[@]}"
-    "$folder/node_modules/.bin/bun" tests/clients/typescript/smoke.mjs
-    "$folder/node_modules/.bin/deno" run --quiet --allow-run --allow-read --allow-write --allow-env \
+    bun tests/clients/typescript/smoke.mjs
+    deno run --quiet --allow-run --allow-read --allow-write --allow-env \
         tests/clients/typescript/smoke.mjs
     ;;
 browser)

@@ -17,7 +17,7 @@ from .errors import BowlineError, NotRunning, ProcessDied
 from .functions import call, in_thread, is_coroutine
 from .protocol import Accepted, Event, State
 from .requests import Approve, Requests
-from .restart import SESSION_CHANGES, SESSION_FLAGS, Memory, Restart
+from .restart import SESSION_FLAGS, STATE_CHANGES, Memory, Restart
 from .runs import Run, RunResult
 from .timeouts import DEFAULT, Timeout
 from .tools import Tool, as_tool
@@ -425,13 +425,19 @@ class AsyncBowline(AsyncCommands):
     def _on_record(self, record: Record) -> None:
         if self._requests is not None:
             self._requests.handle(record)
+        # Extensions change the session, too.
+        if record["type"] == "agent_settled":
+            self._note_state()
 
     def _on_success(self, name: str, fields: Mapping[str, Any], data: Any) -> None:
         self._memory.succeeded(name, fields, data)
         if name == "get_state":
             self._memory.state(data)
-        elif name in SESSION_CHANGES and self._running:
-            # The response does not say which session is open.
+        elif name in STATE_CHANGES:
+            self._note_state()
+
+    def _note_state(self) -> None:
+        if self._running and self._memory.is_needed:
             self._spawn(self._connected().command("get_state", {}))
 
     async def _answer_approval(self, name: str, fields: Mapping[str, Any]) -> Any:

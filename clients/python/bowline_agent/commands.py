@@ -31,6 +31,8 @@ from .protocol import (
     Levels,
     LimitSettings,
     LimitsReport,
+    LoggedIn,
+    LoginProviders,
     Messages,
     Model,
     Models,
@@ -89,6 +91,8 @@ class AsyncCommands:
         images: Optional[List[ImageInput]] = None,
         attachments: Optional[List[AttachmentInput]] = None,
         streaming_behavior: Optional[StreamingBehavior] = None,
+        output_schema: Optional[Dict[str, Any]] = None,
+        output_retries: Optional[int] = None,
         timeout: Timeout = DEFAULT,
     ) -> Run:
         """Starts a run with a user message. The message is in the session file before the response is
@@ -103,12 +107,18 @@ class AsyncCommands:
                 on the message.
             streaming_behavior: The queue for the message if a run is in progress; without it, the prompt
                 is refused in that case.
+            output_schema: A JSON Schema. The run ends with a JSON value that satisfies it, or fails with
+                the error kind `invalid_output`.
+            output_retries: How often the model is asked again if its output is wrong (default: 2); only
+                with `outputSchema`.
         """
         fields = {
             "message": message,
             "images": images,
             "attachments": attachments,
             "streamingBehavior": streaming_behavior,
+            "outputSchema": output_schema,
+            "outputRetries": output_retries,
         }
         return self._start_run(fields, timeout)
 
@@ -119,6 +129,8 @@ class AsyncCommands:
         images: Optional[List[ImageInput]] = None,
         attachments: Optional[List[AttachmentInput]] = None,
         streaming_behavior: Optional[StreamingBehavior] = None,
+        output_schema: Optional[Dict[str, Any]] = None,
+        output_retries: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> RunResult:
         """Sends a message, waits for the end of its run and returns the result.
@@ -132,12 +144,18 @@ class AsyncCommands:
                 on the message.
             streaming_behavior: The queue for the message if a run is in progress; without it, the prompt
                 is refused in that case.
+            output_schema: A JSON Schema. The run ends with a JSON value that satisfies it, or fails with
+                the error kind `invalid_output`.
+            output_retries: How often the model is asked again if its output is wrong (default: 2); only
+                with `outputSchema`.
         """
         fields = {
             "message": message,
             "images": images,
             "attachments": attachments,
             "streamingBehavior": streaming_behavior,
+            "outputSchema": output_schema,
+            "outputRetries": output_retries,
         }
         return await self._run_to_end(fields, timeout)
 
@@ -290,6 +308,22 @@ class AsyncCommands:
     async def get_available_models(self, *, timeout: Timeout = DEFAULT) -> Models:
         """Returns the available models."""
         return cast(Models, await self._command("get_available_models", {}, timeout))
+
+    async def get_login_providers(self, *, timeout: Timeout = DEFAULT) -> LoginProviders:
+        """Returns the providers that a user may log in to, and whether there is a key for each."""
+        return cast(LoginProviders, await self._command("get_login_providers", {}, timeout))
+
+    async def login(self, provider_id: str, *, timeout: Timeout = DEFAULT) -> LoggedIn:
+        """Logs the user in to a provider. If an extension carries out its logins, the extension shows and
+        asks what it needs; otherwise the user is asked for the API key with an `input`, after they were
+        shown the page where keys are made, if that is known. What comes of it is stored in `auth.json`
+        and used from the next request on. Fails with `cancelled` if the user enters nothing, on `abort`
+        and when the session changes. Other commands are carried out meanwhile.
+
+        Args:
+            provider_id: The `id` of a provider.
+        """
+        return cast(LoggedIn, await self._command("login", {"providerId": provider_id}, timeout))
 
     async def set_thinking_level(self, level: ThinkingLevel, *, timeout: Timeout = DEFAULT) -> None:
         """Sets the thinking level, effective from the next request.
@@ -854,6 +888,8 @@ class SyncCommands:
         images: Optional[List[ImageInput]] = None,
         attachments: Optional[List[AttachmentInput]] = None,
         streaming_behavior: Optional[StreamingBehavior] = None,
+        output_schema: Optional[Dict[str, Any]] = None,
+        output_retries: Optional[int] = None,
         timeout: Timeout = DEFAULT,
     ) -> SyncRun:
         """Starts a run with a user message. The message is in the session file before the response is
@@ -868,12 +904,18 @@ class SyncCommands:
                 on the message.
             streaming_behavior: The queue for the message if a run is in progress; without it, the prompt
                 is refused in that case.
+            output_schema: A JSON Schema. The run ends with a JSON value that satisfies it, or fails with
+                the error kind `invalid_output`.
+            output_retries: How often the model is asked again if its output is wrong (default: 2); only
+                with `outputSchema`.
         """
         fields = {
             "message": message,
             "images": images,
             "attachments": attachments,
             "streamingBehavior": streaming_behavior,
+            "outputSchema": output_schema,
+            "outputRetries": output_retries,
         }
         return self._start_run(fields, timeout)
 
@@ -884,6 +926,8 @@ class SyncCommands:
         images: Optional[List[ImageInput]] = None,
         attachments: Optional[List[AttachmentInput]] = None,
         streaming_behavior: Optional[StreamingBehavior] = None,
+        output_schema: Optional[Dict[str, Any]] = None,
+        output_retries: Optional[int] = None,
         timeout: Optional[float] = None,
     ) -> RunResult:
         """Sends a message, waits for the end of its run and returns the result.
@@ -897,12 +941,18 @@ class SyncCommands:
                 on the message.
             streaming_behavior: The queue for the message if a run is in progress; without it, the prompt
                 is refused in that case.
+            output_schema: A JSON Schema. The run ends with a JSON value that satisfies it, or fails with
+                the error kind `invalid_output`.
+            output_retries: How often the model is asked again if its output is wrong (default: 2); only
+                with `outputSchema`.
         """
         fields = {
             "message": message,
             "images": images,
             "attachments": attachments,
             "streamingBehavior": streaming_behavior,
+            "outputSchema": output_schema,
+            "outputRetries": output_retries,
         }
         return self._run_to_end(fields, timeout)
 
@@ -1051,6 +1101,22 @@ class SyncCommands:
     def get_available_models(self, *, timeout: Timeout = DEFAULT) -> Models:
         """Returns the available models."""
         return cast(Models, self._command("get_available_models", {}, timeout))
+
+    def get_login_providers(self, *, timeout: Timeout = DEFAULT) -> LoginProviders:
+        """Returns the providers that a user may log in to, and whether there is a key for each."""
+        return cast(LoginProviders, self._command("get_login_providers", {}, timeout))
+
+    def login(self, provider_id: str, *, timeout: Timeout = DEFAULT) -> LoggedIn:
+        """Logs the user in to a provider. If an extension carries out its logins, the extension shows and
+        asks what it needs; otherwise the user is asked for the API key with an `input`, after they were
+        shown the page where keys are made, if that is known. What comes of it is stored in `auth.json`
+        and used from the next request on. Fails with `cancelled` if the user enters nothing, on `abort`
+        and when the session changes. Other commands are carried out meanwhile.
+
+        Args:
+            provider_id: The `id` of a provider.
+        """
+        return cast(LoggedIn, self._command("login", {"providerId": provider_id}, timeout))
 
     def set_thinking_level(self, level: ThinkingLevel, *, timeout: Timeout = DEFAULT) -> None:
         """Sets the thinking level, effective from the next request.

@@ -154,6 +154,7 @@ ErrorKind = Literal[
     "answer_too_slow",
     "too_many_turns",
     "budget",
+    "invalid_output",
     "no_conversation",
     "aborted",
     "storage",
@@ -188,6 +189,8 @@ ErrorKind = Literal[
 `too_many_turns`: The run reached the limit on its turns.
 
 `budget`: A limit of the user on what a run or a session may spend was reached.
+
+`invalid_output`: The last answer was not the output that the prompt asked for.
 
 `no_conversation`: There was no conversation to continue.
 
@@ -321,6 +324,12 @@ class PromptCommand(_PromptCommand, total=False):
     """Images, which the model sees, and documents, whose text it reads. They are kept on the message."""
     streamingBehavior: "Optional[StreamingBehavior]"
     """The queue for the message if a run is in progress; without it, the prompt is refused in that case."""
+    outputSchema: Optional[Dict[str, Any]]
+    """A JSON Schema. The run ends with a JSON value that satisfies it, or fails with the error kind
+    `invalid_output`.
+    """
+    outputRetries: Optional[int]
+    """How often the model is asked again if its output is wrong (default: 2); only with `outputSchema`."""
 
 class _ImageInput(TypedDict):
     data: str
@@ -511,6 +520,31 @@ class _GetAvailableModelsCommand(TypedDict):
 
 class GetAvailableModelsCommand(_GetAvailableModelsCommand, total=False):
     """Returns the available models."""
+    id: Union[str, float]
+    """Returned in the response, unchanged."""
+
+class _GetLoginProvidersCommand(TypedDict):
+    type: Literal["get_login_providers"]
+
+
+class GetLoginProvidersCommand(_GetLoginProvidersCommand, total=False):
+    """Returns the providers that a user may log in to, and whether there is a key for each."""
+    id: Union[str, float]
+    """Returned in the response, unchanged."""
+
+class _LoginCommand(TypedDict):
+    type: Literal["login"]
+    providerId: str
+    """The `id` of a provider."""
+
+
+class LoginCommand(_LoginCommand, total=False):
+    """Logs the user in to a provider. If an extension carries out its logins, the extension shows and asks
+    what it needs; otherwise the user is asked for the API key with an `input`, after they were shown
+    the page where keys are made, if that is known. What comes of it is stored in `auth.json` and used
+    from the next request on. Fails with `cancelled` if the user enters nothing, on `abort` and when the
+    session changes. Other commands are carried out meanwhile.
+    """
     id: Union[str, float]
     """Returned in the response, unchanged."""
 
@@ -1416,7 +1450,7 @@ class AgentEndRecord(TypedDict):
     """The messages that this attempt added to the conversation."""
     willRetry: bool
     """Whether the model is called again automatically: after a transient error, a compaction, a broken
-    stream rule or with a reminder of its tasks.
+    stream rule, with a reminder of its tasks or because its output is not what the prompt asked for.
     """
 
 class _AgentSettledRecord(TypedDict):
@@ -1433,6 +1467,28 @@ class AgentSettledRecord(_AgentSettledRecord, total=False):
     """Why the run failed; absent if it did not."""
     errorKind: "ErrorKind"
     """The same for programs; `aborted` if the run was aborted."""
+    output: Any
+    """The JSON value that the last prompt of the run asked for with `outputSchema`; absent if it asked for
+    none, or if the run was aborted or failed.
+    """
+
+class _OutputCheckedRecord(TypedDict):
+    type: Literal["output_checked"]
+    valid: bool
+    attempt: int
+    """The number of the answer, starting at 1."""
+    maxAttempts: int
+    """How many answers the prompt allows."""
+
+
+class OutputCheckedRecord(_OutputCheckedRecord, total=False):
+    """The answer to a prompt with `outputSchema` was checked. If it is wrong and attempts are left, the
+    model is told of the problems and goes on.
+    """
+    output: Any
+    """The JSON value, if it is valid."""
+    problems: "List[OutputProblem]"
+    """What is wrong with the answer, if it is not."""
 
 class MessageUpdateRecord(TypedDict):
     """More of a model response has arrived."""
@@ -2189,6 +2245,24 @@ class Models(TypedDict):
     models: "List[Model]"
     """The models with credentials, and the current model."""
 
+class LoginProviders(TypedDict):
+    """The providers that a user may log in to."""
+    providers: "List[LoginProvider]"
+
+class LoginProvider(TypedDict):
+    """A provider that a user may log in to."""
+    id: str
+    name: str
+    """The name for people."""
+    available: bool
+    """Whether the user can log in to it with `login`."""
+    authenticated: bool
+    """Whether there is a key for it, or it needs none."""
+
+class LoggedIn(TypedDict):
+    """The provider that the user has logged in to."""
+    providerId: str
+
 class Level(TypedDict):
     """The thinking level that was switched to."""
     level: "ThinkingLevel"
@@ -2790,6 +2864,12 @@ class TodoTask(_TodoTask, total=False):
     blocker: str
     """Why the task is blocked, if somebody said so."""
 
+class OutputProblem(TypedDict):
+    """Why an answer is not what a prompt asked for."""
+    path: str
+    """Where in the output, as a JSON Pointer; empty for the output as a whole."""
+    reason: str
+
 class _ToolCallBlock(TypedDict):
     type: Literal["toolCall"]
     id: str
@@ -3031,6 +3111,8 @@ Command = Union[
     SetModelCommand,
     CycleModelCommand,
     GetAvailableModelsCommand,
+    GetLoginProvidersCommand,
+    LoginCommand,
     SetThinkingLevelCommand,
     CycleThinkingLevelCommand,
     GetAvailableThinkingLevelsCommand,
@@ -3121,6 +3203,7 @@ Event = Union[
     ProtectedPathChangedRecord,
     AgentEndRecord,
     AgentSettledRecord,
+    OutputCheckedRecord,
     MessageUpdateRecord,
     QueueUpdateRecord,
     CompactionStartRecord,
@@ -3196,6 +3279,8 @@ COMMANDS = (
     "set_model",
     "cycle_model",
     "get_available_models",
+    "get_login_providers",
+    "login",
     "set_thinking_level",
     "cycle_thinking_level",
     "get_available_thinking_levels",
@@ -3263,6 +3348,7 @@ EVENTS = (
     "protected_path_changed",
     "agent_end",
     "agent_settled",
+    "output_checked",
     "message_update",
     "queue_update",
     "compaction_start",

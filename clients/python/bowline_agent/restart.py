@@ -25,8 +25,8 @@ LASTING = (
     "set_host_uri_schemes",
     "set_subagent_subscription",
 )
-# Commands after which another session is open.
-SESSION_CHANGES = ("new_session", "switch_session", "fork", "clone")
+# Commands after which another session, model or thinking level may be in use, and their responses do not say which.
+STATE_CHANGES = ("new_session", "switch_session", "fork", "clone")
 # Flags that choose a session. They are said once; after a crash, the session is named by its file.
 SESSION_FLAGS = ("--session", "--session-id", "--resume", "--fork", "--continue", "-c", "--no-session")
 
@@ -71,18 +71,28 @@ class Memory:
         """Remembers a command that had success."""
         given = {key: value for key, value in fields.items() if value is not None}
         if name in LASTING:
-            # Capabilities and limits add up; of the others, the last one counts.
-            self._lasting[name] = {**self._lasting.get(name, {}), **given}
+            # What a command does not mention stays as it was.
+            self._lasting[name] = merged(self._lasting.get(name, {}), given)
         elif name == "cycle_model" and data is not None:
             model = data["model"]
             self._lasting["set_model"] = {"provider": model["provider"], "modelId": model["id"]}
         elif name == "cycle_thinking_level" and data is not None:
             self._lasting["set_thinking_level"] = {"level": data["level"]}
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether there may be a next process."""
+        return self._policy is not None
+
     def state(self, state: Mapping[str, Any]) -> None:
-        """Remembers which session is open."""
+        """Remembers which session is open, with which model."""
         self.session_file = state.get("sessionFile")
         self.session_id = state.get("sessionId")
+        model = state.get("model")
+        if model is not None:
+            self._lasting["set_model"] = {"provider": model["provider"], "modelId": model["id"]}
+        if "thinkingLevel" in state:
+            self._lasting["set_thinking_level"] = {"level": state["thinkingLevel"]}
 
     def arguments(self) -> List[str]:
         """Returns the flags that continue the session."""
@@ -98,3 +108,12 @@ class Memory:
         for name in LASTING:
             if name in self._lasting:
                 yield name, self._lasting[name]
+
+
+def merged(before: Mapping[str, Any], later: Mapping[str, Any]) -> Dict[str, Any]:
+    """Merges objects, also within fields, such as the scopes of limits. Lists are replaced."""
+    result = dict(before)
+    for key, value in later.items():
+        old = result.get(key)
+        result[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return result

@@ -22,6 +22,8 @@ LIMITS = {
     "compact": 1800.0,
     "navigate_tree": 1800.0,
     "bash": None,
+    # As long as the user takes.
+    "login": None,
     # Until a run has ended. A tool that does not stop is abandoned after two seconds.
     "abort": 60.0,
     "new_session": 60.0,

@@ -4,7 +4,7 @@
  * Generated from schema/pi.json: python3 clients/generator typescript
  */
 import type { CallOptions } from "./calls.js";
-import type { AcceptChangesCommand, AcceptReport, Accepted, ApprovalResponseCommand, AskMode, BashCommand, ChangesReport, CommandData, CommandMap, CommandName, CompactCommand, Compaction, Completions, CycledModel, DiscardChangesCommand, DiscardReport, Entries, ExportHtmlCommand, Exported, FollowUpCommand, ForkMessages, Forked, GetChangesCommand, GetCompletionsCommand, GetEntriesCommand, GetPendingChangesCommand, GetSandboxCommand, GetSubagentMessagesCommand, GetTreeCommand, HostTool, HostToolNames, HostUriScheme, LastText, Level, Levels, LimitsReport, ListSessionsCommand, Messages, Model, Models, NavigateTreeCommand, Navigated, NewSessionCommand, PendingReport, PromptCommand, ProtocolInfo, QueueMode, Queues, RedoCommand, RestoreReport, SandboxReport, SandboxSummary, SessionStatistics, Sessions, SetClientCapabilitiesCommand, SetLabelCommand, SetLimitsCommand, SetSandboxCommand, ShellResult, SlashCommands, State, SteerCommand, SubagentMessages, SubagentSubscription, SubagentSubscriptionLevel, Subagents, Switched, ThinkingLevel, Tree, UndoCommand, UriSchemes, WidgetInputCommand, Written } from "./protocol.js";
+import type { AcceptChangesCommand, AcceptReport, Accepted, ApprovalResponseCommand, AskMode, BashCommand, ChangesReport, CommandData, CommandMap, CommandName, CompactCommand, Compaction, Completions, CycledModel, DiscardChangesCommand, DiscardReport, Entries, ExportHtmlCommand, Exported, FollowUpCommand, ForkMessages, Forked, GetChangesCommand, GetCompletionsCommand, GetEntriesCommand, GetPendingChangesCommand, GetSandboxCommand, GetSubagentMessagesCommand, GetTreeCommand, HostTool, HostToolNames, HostUriScheme, LastText, Level, Levels, LimitsReport, ListSessionsCommand, LoggedIn, LoginProviders, Messages, Model, Models, NavigateTreeCommand, Navigated, NewSessionCommand, PendingReport, PromptCommand, ProtocolInfo, QueueMode, Queues, RedoCommand, RestoreReport, SandboxReport, SandboxSummary, SessionStatistics, Sessions, SetClientCapabilitiesCommand, SetLabelCommand, SetLimitsCommand, SetSandboxCommand, ShellResult, SlashCommands, State, SteerCommand, SubagentMessages, SubagentSubscription, SubagentSubscriptionLevel, Subagents, Switched, ThinkingLevel, Tree, UndoCommand, UriSchemes, WidgetInputCommand, Written } from "./protocol.js";
 /** The fields of a command that are not its type or its id. */
 export type FieldsOf<Name extends CommandName> = Omit<CommandMap[Name], "id" | "type">;
 /** The commands. `options` has their optional fields, and how long to wait. */
@@ -21,8 +21,12 @@ export declare abstract class Commands {
      *   message.
      * @param options.streamingBehavior The queue for the message if a run is in progress; without it, the prompt is
      *   refused in that case.
+     * @param options.outputSchema A JSON Schema. The run ends with a JSON value that satisfies it, or fails with the
+     *   error kind `invalid_output`.
+     * @param options.outputRetries How often the model is asked again if its output is wrong (default: 2); only with
+     *   `outputSchema`.
      */
-    prompt(message: string, options?: Pick<PromptCommand, "images" | "attachments" | "streamingBehavior"> & CallOptions): Promise<Accepted>;
+    prompt(message: string, options?: Pick<PromptCommand, "images" | "attachments" | "streamingBehavior" | "outputSchema" | "outputRetries"> & CallOptions): Promise<Accepted>;
     /**
      * Queues a message that the run takes up after the tool calls of the current turn.
      *
@@ -89,6 +93,17 @@ export declare abstract class Commands {
     cycleModel(options?: CallOptions): Promise<CycledModel | null>;
     /** Returns the available models. */
     getAvailableModels(options?: CallOptions): Promise<Models>;
+    /** Returns the providers that a user may log in to, and whether there is a key for each. */
+    getLoginProviders(options?: CallOptions): Promise<LoginProviders>;
+    /**
+     * Logs the user in to a provider. If an extension carries out its logins, the extension shows and asks what it needs;
+     * otherwise the user is asked for the API key with an `input`, after they were shown the page where keys are made, if
+     * that is known. What comes of it is stored in `auth.json` and used from the next request on. Fails with `cancelled`
+     * if the user enters nothing, on `abort` and when the session changes. Other commands are carried out meanwhile.
+     *
+     * @param providerId The `id` of a provider.
+     */
+    login(providerId: string, options?: CallOptions): Promise<LoggedIn>;
     /**
      * Sets the thinking level, effective from the next request.
      *

@@ -14,6 +14,10 @@ export class Commands {
      *   message.
      * @param options.streamingBehavior The queue for the message if a run is in progress; without it, the prompt is
      *   refused in that case.
+     * @param options.outputSchema A JSON Schema. The run ends with a JSON value that satisfies it, or fails with the
+     *   error kind `invalid_output`.
+     * @param options.outputRetries How often the model is asked again if its output is wrong (default: 2); only with
+     *   `outputSchema`.
      */
     prompt(message, options = {}) {
         return this.#call("prompt", { message }, options);
@@ -111,6 +115,21 @@ export class Commands {
     /** Returns the available models. */
     getAvailableModels(options = {}) {
         return this.#call("get_available_models", {}, options);
+    }
+    /** Returns the providers that a user may log in to, and whether there is a key for each. */
+    getLoginProviders(options = {}) {
+        return this.#call("get_login_providers", {}, options);
+    }
+    /**
+     * Logs the user in to a provider. If an extension carries out its logins, the extension shows and asks what it needs;
+     * otherwise the user is asked for the API key with an `input`, after they were shown the page where keys are made, if
+     * that is known. What comes of it is stored in `auth.json` and used from the next request on. Fails with `cancelled`
+     * if the user enters nothing, on `abort` and when the session changes. Other commands are carried out meanwhile.
+     *
+     * @param providerId The `id` of a provider.
+     */
+    login(providerId, options = {}) {
+        return this.#call("login", { providerId }, options);
     }
     /**
      * Sets the thinking level, effective from the next request.

@@ -8,7 +8,7 @@ import { BowlineError, Closed, CommandTimedOut, ProcessDied } from "./errors.js"
 import { locate } from "./locate.js";
 import { argumentsFor, lineLimit } from "./options.js";
 import { Restarts } from "./restarts.js";
-import { Resumption, changesSession } from "./resumption.js";
+import { Resumption, changesState } from "./resumption.js";
 import { CANCELLED_BY, DEFAULT_TIMEOUT, TIMEOUTS } from "./timeouts.js";
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
 const START_TIMEOUT = 30_000;
@@ -42,7 +42,7 @@ export class Link {
         try {
             await this.#start(this.#options.session ?? "new");
             if (this.#restarts !== undefined)
-                await this.#noteSession();
+                await this.#noteState();
             this.#isOpen = true;
         }
         catch (error) {
@@ -71,8 +71,8 @@ export class Link {
         if (this.#restarting !== undefined)
             await this.#flow.during(untilRestarted(this.#restarting, name, options));
         const data = await this.#send(name, fields, options, accepted);
-        if (this.#restarts !== undefined && changesSession(name))
-            await this.#noteSession();
+        if (this.#restarts !== undefined && changesState(name))
+            await this.#noteState();
         return data;
     }
     /** Sends a record that has no response. */
@@ -131,7 +131,7 @@ export class Link {
             throw new BowlineError(`${binary} was started and did not answer within ${timeoutMs} ms. Is it bowline?${said}`);
         }
     }
-    async #noteSession() {
+    async #noteState() {
         const state = (await this.#send("get_state", {}, {}));
         this.#resumption.open(state);
         return state;
@@ -164,6 +164,9 @@ export class Link {
         if (record.type !== "response") {
             if (record.type === "error" && record["fatal"] === true)
                 this.#fatal = String(record["error"]);
+            // Extensions change the session, too.
+            if (record.type === "agent_settled" && this.#restarts !== undefined)
+                this.#noteState().catch(() => { });
             this.#owner.event(record, size);
         }
         else if (!this.#calls.settle(record) && !this.#calls.isOurs(record["id"])) {
@@ -199,9 +202,10 @@ export class Link {
         while (await restarts.next()) {
             try {
                 await this.#start(this.#resumption.session() ?? this.#options.session ?? "new");
-                for (const [name, fields] of this.#resumption.commands())
+                const state = (await this.#send("get_state", {}, {}));
+                for (const [name, fields] of this.#resumption.commands(state))
                     await this.#send(name, fields, {});
-                this.#owner.restarted({ error: died, state: await this.#noteSession() });
+                this.#owner.restarted({ error: died, state: await this.#noteState() });
                 return;
             }
             catch (error) {

@@ -605,9 +605,10 @@ export interface GetLoginProvidersCommand {
     type: "get_login_providers";
 }
 /**
- * Asks the user for the API key of a provider with an `input`, after an `open_url` of the page where its keys are made,
- * if that is known. The key is stored in `auth.json` and used from the next request on. Fails with `cancelled` if the
- * user enters none. Other commands are carried out meanwhile.
+ * Logs the user in to a provider. If an extension carries out its logins, the extension shows and asks what it needs;
+ * otherwise the user is asked for the API key with an `input`, after they were shown the page where keys are made, if
+ * that is known. What comes of it is stored in `auth.json` and used from the next request on. Fails with `cancelled` if
+ * the user enters nothing, on `abort` and when the session changes. Other commands are carried out meanwhile.
  */
 export interface LoginCommand {
     /** Returned in the response, unchanged. */
@@ -2078,6 +2079,8 @@ export type StopReason = "stop" | "toolUse" | "error" | "aborted" | "pending" | 
  *
  * `budget`: A limit of the user on what a run or a session may spend was reached.
  *
+ * `invalid_output`: The last answer was not the output that the prompt asked for.
+ *
  * `no_conversation`: There was no conversation to continue.
  *
  * `aborted`: The user, or the end of the process, stopped it.
@@ -2086,7 +2089,7 @@ export type StopReason = "stop" | "toolUse" | "error" | "aborted" | "pending" | 
  *
  * `internal`: bowline itself failed.
  */
-export type ErrorKind = "auth" | "not_found" | "rate_limit" | "overloaded" | "quota" | "network" | "timeout" | "context" | "refused" | "bad_answer" | "answer_too_large" | "answer_too_slow" | "too_many_turns" | "budget" | "no_conversation" | "aborted" | "storage" | "internal" | (string & {});
+export type ErrorKind = "auth" | "not_found" | "rate_limit" | "overloaded" | "quota" | "network" | "timeout" | "context" | "refused" | "bad_answer" | "answer_too_large" | "answer_too_slow" | "too_many_turns" | "budget" | "invalid_output" | "no_conversation" | "aborted" | "storage" | "internal" | (string & {});
 /** A model response. */
 export interface AssistantMessage {
     role: "assistant";

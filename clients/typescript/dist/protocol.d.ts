@@ -4,15 +4,15 @@
  * Generated from schema/pi.json: python3 clients/generator typescript
  */
 /** Every command that a client may send. */
-export type Command = PromptCommand | SteerCommand | FollowUpCommand | AbortCommand | ClearQueueCommand | GetStateCommand | GetMessagesCommand | GetCommandsCommand | GetCompletionsCommand | GetProtocolInfoCommand | GetSandboxCommand | SetSandboxCommand | SetModelCommand | CycleModelCommand | GetAvailableModelsCommand | SetThinkingLevelCommand | CycleThinkingLevelCommand | GetAvailableThinkingLevelsCommand | SetSteeringModeCommand | SetFollowUpModeCommand | CompactCommand | SetAutoCompactionCommand | SetAutoRetryCommand | AbortRetryCommand | BashCommand | AbortBashCommand | NewSessionCommand | SwitchSessionCommand | ForkCommand | CloneCommand | GetForkMessagesCommand | GetEntriesCommand | GetTreeCommand | NavigateTreeCommand | SetLabelCommand | ListSessionsCommand | DeleteSessionCommand | GetSessionStatsCommand | ExportHtmlCommand | GetLastAssistantTextCommand | SetSessionNameCommand | GetLimitsCommand | SetLimitsCommand | SetSubagentSubscriptionCommand | GetSubagentsCommand | GetSubagentMessagesCommand | GetChangesCommand | UndoCommand | RedoCommand | GetPendingChangesCommand | AcceptChangesCommand | DiscardChangesCommand | SetHostToolsCommand | SetHostUriSchemesCommand | SetApprovalsCommand | SetClientCapabilitiesCommand | WidgetInputCommand | ApprovalResponseCommand;
+export type Command = PromptCommand | SteerCommand | FollowUpCommand | AbortCommand | ClearQueueCommand | GetStateCommand | GetMessagesCommand | GetCommandsCommand | GetCompletionsCommand | GetProtocolInfoCommand | GetSandboxCommand | SetSandboxCommand | SetModelCommand | CycleModelCommand | GetAvailableModelsCommand | GetLoginProvidersCommand | LoginCommand | SetThinkingLevelCommand | CycleThinkingLevelCommand | GetAvailableThinkingLevelsCommand | SetSteeringModeCommand | SetFollowUpModeCommand | CompactCommand | SetAutoCompactionCommand | SetAutoRetryCommand | AbortRetryCommand | BashCommand | AbortBashCommand | NewSessionCommand | SwitchSessionCommand | ForkCommand | CloneCommand | GetForkMessagesCommand | GetEntriesCommand | GetTreeCommand | NavigateTreeCommand | SetLabelCommand | ListSessionsCommand | DeleteSessionCommand | GetSessionStatsCommand | ExportHtmlCommand | GetLastAssistantTextCommand | SetSessionNameCommand | GetLimitsCommand | SetLimitsCommand | SetSubagentSubscriptionCommand | GetSubagentsCommand | GetSubagentMessagesCommand | GetChangesCommand | UndoCommand | RedoCommand | GetPendingChangesCommand | AcceptChangesCommand | DiscardChangesCommand | SetHostToolsCommand | SetHostUriSchemesCommand | SetApprovalsCommand | SetClientCapabilitiesCommand | WidgetInputCommand | ApprovalResponseCommand;
 /** Every line that answers a record of the agent. There is no response to it. */
 export type ClientAnswer = ExtensionUiResponseAnswer | HostToolResultAnswer | HostToolUpdateAnswer | HostUriResultAnswer;
 /** Every line that the agent may send. */
 export type Output = Response | Event;
 /** The response to a command. */
-export type Response = PromptResponse | SteerResponse | FollowUpResponse | AbortResponse | ClearQueueResponse | GetStateResponse | GetMessagesResponse | GetCommandsResponse | GetCompletionsResponse | GetProtocolInfoResponse | GetSandboxResponse | SetSandboxResponse | SetModelResponse | CycleModelResponse | GetAvailableModelsResponse | SetThinkingLevelResponse | CycleThinkingLevelResponse | GetAvailableThinkingLevelsResponse | SetSteeringModeResponse | SetFollowUpModeResponse | CompactResponse | SetAutoCompactionResponse | SetAutoRetryResponse | AbortRetryResponse | BashResponse | AbortBashResponse | NewSessionResponse | SwitchSessionResponse | ForkResponse | CloneResponse | GetForkMessagesResponse | GetEntriesResponse | GetTreeResponse | NavigateTreeResponse | SetLabelResponse | ListSessionsResponse | DeleteSessionResponse | GetSessionStatsResponse | ExportHtmlResponse | GetLastAssistantTextResponse | SetSessionNameResponse | GetLimitsResponse | SetLimitsResponse | SetSubagentSubscriptionResponse | GetSubagentsResponse | GetSubagentMessagesResponse | GetChangesResponse | UndoResponse | RedoResponse | GetPendingChangesResponse | AcceptChangesResponse | DiscardChangesResponse | SetHostToolsResponse | SetHostUriSchemesResponse | SetApprovalsResponse | SetClientCapabilitiesResponse | WidgetInputResponse | ApprovalResponseResponse | FailureResponse;
+export type Response = PromptResponse | SteerResponse | FollowUpResponse | AbortResponse | ClearQueueResponse | GetStateResponse | GetMessagesResponse | GetCommandsResponse | GetCompletionsResponse | GetProtocolInfoResponse | GetSandboxResponse | SetSandboxResponse | SetModelResponse | CycleModelResponse | GetAvailableModelsResponse | GetLoginProvidersResponse | LoginResponse | SetThinkingLevelResponse | CycleThinkingLevelResponse | GetAvailableThinkingLevelsResponse | SetSteeringModeResponse | SetFollowUpModeResponse | CompactResponse | SetAutoCompactionResponse | SetAutoRetryResponse | AbortRetryResponse | BashResponse | AbortBashResponse | NewSessionResponse | SwitchSessionResponse | ForkResponse | CloneResponse | GetForkMessagesResponse | GetEntriesResponse | GetTreeResponse | NavigateTreeResponse | SetLabelResponse | ListSessionsResponse | DeleteSessionResponse | GetSessionStatsResponse | ExportHtmlResponse | GetLastAssistantTextResponse | SetSessionNameResponse | GetLimitsResponse | SetLimitsResponse | SetSubagentSubscriptionResponse | GetSubagentsResponse | GetSubagentMessagesResponse | GetChangesResponse | UndoResponse | RedoResponse | GetPendingChangesResponse | AcceptChangesResponse | DiscardChangesResponse | SetHostToolsResponse | SetHostUriSchemesResponse | SetApprovalsResponse | SetClientCapabilitiesResponse | WidgetInputResponse | ApprovalResponseResponse | FailureResponse;
 /** Every record that is not a response. */
-export type Event = AgentStartRecord | TurnStartRecord | TurnEndRecord | MessageStartRecord | MessageEndRecord | ToolExecutionStartRecord | ToolExecutionUpdateRecord | ToolExecutionEndRecord | AutoRetryStartRecord | TtsrTriggeredRecord | TodoReminderRecord | LimitWarningRecord | RunChangesRecord | FilesRestoredRecord | PendingChangesRecord | AutoRetryEndRecord | ExtensionErrorRecord | ProtectedPathChangedRecord | AgentEndRecord | AgentSettledRecord | MessageUpdateRecord | QueueUpdateRecord | CompactionStartRecord | CompactionEndRecord | SummarizationRetryScheduledRecord | SummarizationRetryAttemptStartRecord | SummarizationRetryFinishedRecord | EntryAppendedRecord | ThinkingLevelChangedRecord | SessionInfoChangedRecord | BashExecutionUpdateRecord | ExtensionUiRequestRecord | HostToolCallRecord | HostToolCancelRecord | HostUriRequestRecord | HostUriCancelRecord | SubagentLifecycleRecord | SubagentProgressRecord | SubagentEventRecord | ApprovalRequestRecord | ApprovalResolvedRecord | ErrorRecord;
+export type Event = AgentStartRecord | TurnStartRecord | TurnEndRecord | MessageStartRecord | MessageEndRecord | ToolExecutionStartRecord | ToolExecutionUpdateRecord | ToolExecutionEndRecord | AutoRetryStartRecord | TtsrTriggeredRecord | TodoReminderRecord | LimitWarningRecord | RunChangesRecord | FilesRestoredRecord | PendingChangesRecord | AutoRetryEndRecord | ExtensionErrorRecord | ProtectedPathChangedRecord | AgentEndRecord | AgentSettledRecord | OutputCheckedRecord | MessageUpdateRecord | QueueUpdateRecord | CompactionStartRecord | CompactionEndRecord | SummarizationRetryScheduledRecord | SummarizationRetryAttemptStartRecord | SummarizationRetryFinishedRecord | EntryAppendedRecord | ThinkingLevelChangedRecord | SessionInfoChangedRecord | BashExecutionUpdateRecord | ExtensionUiRequestRecord | HostToolCallRecord | HostToolCancelRecord | HostUriRequestRecord | HostUriCancelRecord | SubagentLifecycleRecord | SubagentProgressRecord | SubagentEventRecord | ApprovalRequestRecord | ApprovalResolvedRecord | ErrorRecord;
 /** Starts a run with a user message. The message is in the session file before the response is sent. */
 export interface PromptCommand {
     /** Returned in the response, unchanged. */
@@ -26,6 +26,12 @@ export interface PromptCommand {
     attachments?: AttachmentInput[] | null | undefined;
     /** The queue for the message if a run is in progress; without it, the prompt is refused in that case. */
     streamingBehavior?: StreamingBehavior | null | undefined;
+    /**
+     * A JSON Schema. The run ends with a JSON value that satisfies it, or fails with the error kind `invalid_output`.
+     */
+    outputSchema?: Record<string, unknown> | null | undefined;
+    /** How often the model is asked again if its output is wrong (default: 2); only with `outputSchema`. */
+    outputRetries?: number | null | undefined;
 }
 export interface ImageInput {
     type?: "image" | undefined;
@@ -172,6 +178,25 @@ export interface GetAvailableModelsCommand {
     /** Returned in the response, unchanged. */
     id?: string | number | undefined;
     type: "get_available_models";
+}
+/** Returns the providers that a user may log in to, and whether there is a key for each. */
+export interface GetLoginProvidersCommand {
+    /** Returned in the response, unchanged. */
+    id?: string | number | undefined;
+    type: "get_login_providers";
+}
+/**
+ * Logs the user in to a provider. If an extension carries out its logins, the extension shows and asks what it needs;
+ * otherwise the user is asked for the API key with an `input`, after they were shown the page where keys are made, if
+ * that is known. What comes of it is stored in `auth.json` and used from the next request on. Fails with `cancelled` if
+ * the user enters nothing, on `abort` and when the session changes. Other commands are carried out meanwhile.
+ */
+export interface LoginCommand {
+    /** Returned in the response, unchanged. */
+    id?: string | number | undefined;
+    type: "login";
+    /** The `id` of a provider. */
+    providerId: string;
 }
 /** Sets the thinking level, effective from the next request. */
 export interface SetThinkingLevelCommand {
@@ -835,6 +860,24 @@ export interface GetAvailableModelsResponse {
     success: true;
     data: Models;
 }
+/** The success response to `get_login_providers`. */
+export interface GetLoginProvidersResponse {
+    /** The command's id, unchanged; absent if it had none. */
+    id?: string | number;
+    type: "response";
+    command: "get_login_providers";
+    success: true;
+    data: LoginProviders;
+}
+/** The success response to `login`. */
+export interface LoginResponse {
+    /** The command's id, unchanged; absent if it had none. */
+    id?: string | number;
+    type: "response";
+    command: "login";
+    success: true;
+    data: LoggedIn;
+}
 /** The success response to `set_thinking_level`. */
 export interface SetThinkingLevelResponse {
     /** The command's id, unchanged; absent if it had none. */
@@ -1429,8 +1472,8 @@ export interface AgentEndRecord {
     /** The messages that this attempt added to the conversation. */
     messages: Message[];
     /**
-     * Whether the model is called again automatically: after a transient error, a compaction, a broken stream rule or
-     * with a reminder of its tasks.
+     * Whether the model is called again automatically: after a transient error, a compaction, a broken stream rule, with
+     * a reminder of its tasks or because its output is not what the prompt asked for.
      */
     willRetry: boolean;
 }
@@ -1443,6 +1486,27 @@ export interface AgentSettledRecord {
     error?: string;
     /** The same for programs; `aborted` if the run was aborted. */
     errorKind?: ErrorKind;
+    /**
+     * The JSON value that the last prompt of the run asked for with `outputSchema`; absent if it asked for none, or if
+     * the run was aborted or failed.
+     */
+    output?: unknown;
+}
+/**
+ * The answer to a prompt with `outputSchema` was checked. If it is wrong and attempts are left, the model is told of
+ * the problems and goes on.
+ */
+export interface OutputCheckedRecord {
+    type: "output_checked";
+    valid: boolean;
+    /** The JSON value, if it is valid. */
+    output?: unknown;
+    /** What is wrong with the answer, if it is not. */
+    problems?: OutputProblem[];
+    /** The number of the answer, starting at 1. */
+    attempt: number;
+    /** How many answers the prompt allows. */
+    maxAttempts: number;
 }
 /** More of a model response has arrived. */
 export interface MessageUpdateRecord {
@@ -1989,6 +2053,8 @@ export type StopReason = "stop" | "toolUse" | "error" | "aborted" | "pending" | 
  *
  * `budget`: A limit of the user on what a run or a session may spend was reached.
  *
+ * `invalid_output`: The last answer was not the output that the prompt asked for.
+ *
  * `no_conversation`: There was no conversation to continue.
  *
  * `aborted`: The user, or the end of the process, stopped it.
@@ -1997,7 +2063,7 @@ export type StopReason = "stop" | "toolUse" | "error" | "aborted" | "pending" | 
  *
  * `internal`: bowline itself failed.
  */
-export type ErrorKind = "auth" | "not_found" | "rate_limit" | "overloaded" | "quota" | "network" | "timeout" | "context" | "refused" | "bad_answer" | "answer_too_large" | "answer_too_slow" | "too_many_turns" | "budget" | "no_conversation" | "aborted" | "storage" | "internal" | (string & {});
+export type ErrorKind = "auth" | "not_found" | "rate_limit" | "overloaded" | "quota" | "network" | "timeout" | "context" | "refused" | "bad_answer" | "answer_too_large" | "answer_too_slow" | "too_many_turns" | "budget" | "invalid_output" | "no_conversation" | "aborted" | "storage" | "internal" | (string & {});
 /** A model response. */
 export interface AssistantMessage {
     role: "assistant";
@@ -2250,6 +2316,24 @@ export interface CycledModel {
 export interface Models {
     /** The models with credentials, and the current model. */
     models: Model[];
+}
+/** The providers that a user may log in to. */
+export interface LoginProviders {
+    providers: LoginProvider[];
+}
+/** A provider that a user may log in to. */
+export interface LoginProvider {
+    id: string;
+    /** The name for people. */
+    name: string;
+    /** Whether the user can log in to it with `login`. */
+    available: boolean;
+    /** Whether there is a key for it, or it needs none. */
+    authenticated: boolean;
+}
+/** The provider that the user has logged in to. */
+export interface LoggedIn {
+    providerId: string;
 }
 /** The thinking level that was switched to. */
 export interface Level {
@@ -2867,6 +2951,12 @@ export type LimitScope = "run" | "session" | (string & {});
  * `seconds`: The time that runs take, without that in which the user is asked something.
  */
 export type Limited = "toolCalls" | "cost" | "tokens" | "turns" | "seconds" | (string & {});
+/** Why an answer is not what a prompt asked for. */
+export interface OutputProblem {
+    /** Where in the output, as a JSON Pointer; empty for the output as a whole. */
+    path: string;
+    reason: string;
+}
 /** What is new in a model response. */
 export type Step = DeltaStep | TextStartStep | TextEndStep | ThinkingStartStep | ThinkingEndStep | ToolcallStartStep | ToolcallEndStep;
 /** A tool call as a block of a message. */
@@ -3086,6 +3176,8 @@ export interface CommandMap {
     set_model: SetModelCommand;
     cycle_model: CycleModelCommand;
     get_available_models: GetAvailableModelsCommand;
+    get_login_providers: GetLoginProvidersCommand;
+    login: LoginCommand;
     set_thinking_level: SetThinkingLevelCommand;
     cycle_thinking_level: CycleThinkingLevelCommand;
     get_available_thinking_levels: GetAvailableThinkingLevelsCommand;
@@ -3147,6 +3239,8 @@ export interface CommandData {
     set_model: Model;
     cycle_model: CycledModel | null;
     get_available_models: Models;
+    get_login_providers: LoginProviders;
+    login: LoggedIn;
     set_thinking_level: void;
     cycle_thinking_level: Level | null;
     get_available_thinking_levels: Levels;
@@ -3213,6 +3307,7 @@ export interface EventMap {
     protected_path_changed: ProtectedPathChangedRecord;
     agent_end: AgentEndRecord;
     agent_settled: AgentSettledRecord;
+    output_checked: OutputCheckedRecord;
     message_update: MessageUpdateRecord;
     queue_update: QueueUpdateRecord;
     compaction_start: CompactionStartRecord;

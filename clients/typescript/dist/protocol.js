@@ -20,6 +20,8 @@ export const COMMANDS = [
     "set_model",
     "cycle_model",
     "get_available_models",
+    "get_login_providers",
+    "login",
     "set_thinking_level",
     "cycle_thinking_level",
     "get_available_thinking_levels",

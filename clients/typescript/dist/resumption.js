@@ -16,17 +16,21 @@ const REMEMBERED = [
 ];
 /** Commands after which another session may be open. */
 const SESSION_CHANGES = ["new_session", "switch_session", "fork", "clone"];
+/** Commands after which another model or thinking level may be in use. */
+const CHOICES = ["set_model", "cycle_model", "set_thinking_level", "cycle_thinking_level"];
 export class Resumption {
     #commands = new Map();
     #session;
+    #choice;
     /** Takes note of a command that has succeeded. */
     remember(name, fields) {
         if (REMEMBERED.includes(name))
             this.#commands.set(name, merged(this.#commands.get(name) ?? {}, fields));
     }
-    /** Takes note of the session. */
+    /** Takes note of the session, the model and the thinking level. */
     open(state) {
         this.#session = { file: state.sessionFile, id: state.sessionId };
+        this.#choice = state;
     }
     /** Returns the session to open again. */
     session() {
@@ -36,9 +40,17 @@ export class Resumption {
         // A session without a message has no file.
         return file !== undefined && existsSync(file) ? { path: file } : { id };
     }
-    /** Returns the commands to send again. */
-    commands() {
-        return [...this.#commands];
+    /** Returns the commands to send to a process with this state, the model before its thinking level. */
+    commands(state) {
+        const { model, thinkingLevel } = this.#choice ?? state;
+        const commands = [];
+        if (model !== undefined && (model.provider !== state.model?.provider || model.id !== state.model.id)) {
+            commands.push(["set_model", { provider: model.provider, modelId: model.id }]);
+        }
+        if (commands.length > 0 || thinkingLevel !== state.thinkingLevel) {
+            commands.push(["set_thinking_level", { level: thinkingLevel }]);
+        }
+        return [...commands, ...this.#commands];
     }
 }
 /** What a later command does not mention stays as it was, also within the scopes of limits. */
@@ -59,4 +71,8 @@ function isPlain(value) {
 /** Whether another session may be open after a command. */
 export function changesSession(name) {
     return SESSION_CHANGES.includes(name);
+}
+/** Whether another session, model or thinking level may be in use after a command. */
+export function changesState(name) {
+    return changesSession(name) || CHOICES.includes(name);
 }

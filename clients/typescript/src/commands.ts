@@ -42,6 +42,8 @@ import type {
   Levels,
   LimitsReport,
   ListSessionsCommand,
+  LoggedIn,
+  LoginProviders,
   Messages,
   Model,
   Models,
@@ -107,10 +109,14 @@ export abstract class Commands {
    *   message.
    * @param options.streamingBehavior The queue for the message if a run is in progress; without it, the prompt is
    *   refused in that case.
+   * @param options.outputSchema A JSON Schema. The run ends with a JSON value that satisfies it, or fails with the
+   *   error kind `invalid_output`.
+   * @param options.outputRetries How often the model is asked again if its output is wrong (default: 2); only with
+   *   `outputSchema`.
    */
   prompt(
     message: string,
-    options: Pick<PromptCommand, "images" | "attachments" | "streamingBehavior"> & CallOptions = {},
+    options: Pick<PromptCommand, "images" | "attachments" | "streamingBehavior" | "outputSchema" | "outputRetries"> & CallOptions = {},
   ): Promise<Accepted> {
     return this.#call("prompt", { message }, options);
   }
@@ -227,6 +233,23 @@ export abstract class Commands {
   /** Returns the available models. */
   getAvailableModels(options: CallOptions = {}): Promise<Models> {
     return this.#call("get_available_models", {}, options);
+  }
+
+  /** Returns the providers that a user may log in to, and whether there is a key for each. */
+  getLoginProviders(options: CallOptions = {}): Promise<LoginProviders> {
+    return this.#call("get_login_providers", {}, options);
+  }
+
+  /**
+   * Logs the user in to a provider. If an extension carries out its logins, the extension shows and asks what it needs;
+   * otherwise the user is asked for the API key with an `input`, after they were shown the page where keys are made, if
+   * that is known. What comes of it is stored in `auth.json` and used from the next request on. Fails with `cancelled`
+   * if the user enters nothing, on `abort` and when the session changes. Other commands are carried out meanwhile.
+   *
+   * @param providerId The `id` of a provider.
+   */
+  login(providerId: string, options: CallOptions = {}): Promise<LoggedIn> {
+    return this.#call("login", { providerId }, options);
   }
 
   /**

@@ -10,7 +10,7 @@ import { locate } from "./locate.js";
 import { type AgentOptions, type Restart, type SessionChoice, argumentsFor, lineLimit } from "./options.js";
 import type { CommandData, CommandName, Event, ProtocolInfo } from "./protocol.js";
 import { Restarts } from "./restarts.js";
-import { Resumption, changesSession } from "./resumption.js";
+import { Resumption, changesState } from "./resumption.js";
 import { CANCELLED_BY, DEFAULT_TIMEOUT, TIMEOUTS } from "./timeouts.js";
 
 const MAX_RECORD_BYTES = 256 * 1024 * 1024;
@@ -61,7 +61,7 @@ export class Link {
   async open(): Promise<void> {
     try {
       await this.#start(this.#options.session ?? "new");
-      if (this.#restarts !== undefined) await this.#noteSession();
+      if (this.#restarts !== undefined) await this.#noteState();
       this.#isOpen = true;
     } catch (error) {
       this.kill();
@@ -94,7 +94,7 @@ export class Link {
   async command(name: CommandName, fields: object, options: CallOptions, accepted?: Accepted): Promise<unknown> {
     if (this.#restarting !== undefined) await this.#flow.during(untilRestarted(this.#restarting, name, options));
     const data = await this.#send(name, fields, options, accepted);
-    if (this.#restarts !== undefined && changesSession(name)) await this.#noteSession();
+    if (this.#restarts !== undefined && changesState(name)) await this.#noteState();
     return data;
   }
 
@@ -156,7 +156,7 @@ export class Link {
     }
   }
 
-  async #noteSession(): Promise<CommandData["get_state"]> {
+  async #noteState(): Promise<CommandData["get_state"]> {
     const state = (await this.#send("get_state", {}, {})) as CommandData["get_state"];
     this.#resumption.open(state);
     return state;
@@ -187,6 +187,8 @@ export class Link {
   #accept(record: RawRecord, size: number): void {
     if (record.type !== "response") {
       if (record.type === "error" && record["fatal"] === true) this.#fatal = String(record["error"]);
+      // Extensions change the session, too.
+      if (record.type === "agent_settled" && this.#restarts !== undefined) this.#noteState().catch(() => {});
       this.#owner.event(record as unknown as Event, size);
     } else if (!this.#calls.settle(record) && !this.#calls.isOurs(record["id"])) {
       const error = record["success"] === false ? `: ${String(record["error"])}` : "";
@@ -221,8 +223,9 @@ export class Link {
     while (await restarts.next()) {
       try {
         await this.#start(this.#resumption.session() ?? this.#options.session ?? "new");
-        for (const [name, fields] of this.#resumption.commands()) await this.#send(name, fields, {});
-        this.#owner.restarted({ error: died, state: await this.#noteSession() });
+        const state = (await this.#send("get_state", {}, {})) as CommandData["get_state"];
+        for (const [name, fields] of this.#resumption.commands(state)) await this.#send(name, fields, {});
+        this.#owner.restarted({ error: died, state: await this.#noteState() });
         return;
       } catch (error) {
         last = error;

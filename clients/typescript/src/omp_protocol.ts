@@ -833,9 +833,10 @@ export interface GetLoginProvidersCommand {
 }
 
 /**
- * Asks the user for the API key of a provider with an `input`, after an `open_url` of the page where its keys are made,
- * if that is known. The key is stored in `auth.json` and used from the next request on. Fails with `cancelled` if the
- * user enters none. Other commands are carried out meanwhile.
+ * Logs the user in to a provider. If an extension carries out its logins, the extension shows and asks what it needs;
+ * otherwise the user is asked for the API key with an `input`, after they were shown the page where keys are made, if
+ * that is known. What comes of it is stored in `auth.json` and used from the next request on. Fails with `cancelled` if
+ * the user enters nothing, on `abort` and when the session changes. Other commands are carried out meanwhile.
  */
 export interface LoginCommand {
   /** Returned in the response, unchanged. */
@@ -2517,6 +2518,8 @@ export type StopReason =
  *
  * `budget`: A limit of the user on what a run or a session may spend was reached.
  *
+ * `invalid_output`: The last answer was not the output that the prompt asked for.
+ *
  * `no_conversation`: There was no conversation to continue.
  *
  * `aborted`: The user, or the end of the process, stopped it.
@@ -2540,6 +2543,7 @@ export type ErrorKind =
   | "answer_too_slow"
   | "too_many_turns"
   | "budget"
+  | "invalid_output"
   | "no_conversation"
   | "aborted"
   | "storage"

@@ -21,18 +21,23 @@ const REMEMBERED: readonly CommandName[] = [
 /** Commands after which another session may be open. */
 const SESSION_CHANGES: readonly CommandName[] = ["new_session", "switch_session", "fork", "clone"];
 
+/** Commands after which another model or thinking level may be in use. */
+const CHOICES: readonly CommandName[] = ["set_model", "cycle_model", "set_thinking_level", "cycle_thinking_level"];
+
 export class Resumption {
   readonly #commands = new Map<CommandName, object>();
   #session: { file: string | undefined; id: string } | undefined;
+  #choice: Pick<State, "model" | "thinkingLevel"> | undefined;
 
   /** Takes note of a command that has succeeded. */
   remember(name: CommandName, fields: object): void {
     if (REMEMBERED.includes(name)) this.#commands.set(name, merged(this.#commands.get(name) ?? {}, fields));
   }
 
-  /** Takes note of the session. */
+  /** Takes note of the session, the model and the thinking level. */
   open(state: State): void {
     this.#session = { file: state.sessionFile, id: state.sessionId };
+    this.#choice = state;
   }
 
   /** Returns the session to open again. */
@@ -43,9 +48,17 @@ export class Resumption {
     return file !== undefined && existsSync(file) ? { path: file } : { id };
   }
 
-  /** Returns the commands to send again. */
-  commands(): [CommandName, object][] {
-    return [...this.#commands];
+  /** Returns the commands to send to a process with this state, the model before its thinking level. */
+  commands(state: State): [CommandName, object][] {
+    const { model, thinkingLevel } = this.#choice ?? state;
+    const commands: [CommandName, object][] = [];
+    if (model !== undefined && (model.provider !== state.model?.provider || model.id !== state.model.id)) {
+      commands.push(["set_model", { provider: model.provider, modelId: model.id }]);
+    }
+    if (commands.length > 0 || thinkingLevel !== state.thinkingLevel) {
+      commands.push(["set_thinking_level", { level: thinkingLevel }]);
+    }
+    return [...commands, ...this.#commands];
   }
 }
 
@@ -67,4 +80,9 @@ function isPlain(value: unknown): value is object {
 /** Whether another session may be open after a command. */
 export function changesSession(name: CommandName): boolean {
   return SESSION_CHANGES.includes(name);
+}
+
+/** Whether another session, model or thinking level may be in use after a command. */
+export function changesState(name: CommandName): boolean {
+  return changesSession(name) || CHOICES.includes(name);
 }

@@ -16,6 +16,8 @@ export const TIMEOUTS: Readonly<Partial<Record<CommandName, number>>> = {
   bash: FOREVER,
   compact: FOREVER,
   navigate_tree: FOREVER,
+  // As long as the user takes.
+  login: FOREVER,
   // A conversation that is full is compacted first, and images are resized.
   prompt: FOREVER,
   steer: 2 * MINUTE,

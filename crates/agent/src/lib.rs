@@ -32,3 +32,8 @@ pub use bowline_protocol::*;
 pub use builder::Builder;
 pub use error::StartError;
 pub use serving::{Serving, serve};
+
+/// Compiles the examples of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust-library.md")]
+struct Documentation;

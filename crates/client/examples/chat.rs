@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use bowline_client::{Client, Disposition, Event, Step};
+use bowline_client::{Client, Event, Step};
 use tokio::io::{AsyncBufReadExt as _, BufReader, stdin};
 
 #[tokio::main]
@@ -12,11 +12,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::builder().program_from(std::env::var_os("BOWLINE")).model(model).start().await?;
     let mut lines = BufReader::new(stdin()).lines();
     while let Some(line) = lines.next_line().await? {
-        let mut events = client.events();
-        if client.prompt(line).await?.disposition == Disposition::Handled {
-            continue;
-        }
-        while let Some(event) = events.next().await? {
+        let mut run = client.run(line).await?;
+        while let Some(event) = run.next().await? {
             match event {
                 Event::MessageUpdate(update) => {
                     if let Step::TextDelta(step) = update.assistant_message_event {
@@ -24,10 +21,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                     }
                 }
                 Event::ToolExecutionStart(call) => print(&format!("\n[{}]\n", call.tool_name))?,
-                Event::AgentSettled(end) => {
-                    print(&format!("\n{}", end.error.unwrap_or_default()))?;
-                    break;
-                }
+                Event::AgentSettled(end) => print(&format!("\n{}", end.error.unwrap_or_default()))?,
                 _ => {}
             }
         }

@@ -1,8 +1,9 @@
 //! How a client is configured.
 
+use std::env::consts::EXE_SUFFIX;
 use std::ffi::{OsStr, OsString};
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bowline_protocol::{
@@ -13,6 +14,7 @@ use bowline_protocol::{
 use crate::client::Client;
 use crate::error::StartError;
 use crate::process::Program;
+use crate::session_choice::SessionChoice;
 
 /// How long bowline may take to end. It needs up to five seconds itself.
 const STOP_LIMIT: Duration = Duration::from_secs(8);
@@ -35,7 +37,7 @@ pub struct Builder {
     pub(crate) options: Options,
     pub(crate) restarts: Restarts,
     pub(crate) stop_limit: Duration,
-    pub(crate) session: Option<String>,
+    pub(crate) session: SessionChoice,
 }
 
 impl Default for Builder {
@@ -47,7 +49,7 @@ impl Default for Builder {
             options: Options::default(),
             restarts: Restarts::Never,
             stop_limit: STOP_LIMIT,
-            session: None,
+            session: SessionChoice::default(),
         }
     }
 }
@@ -71,6 +73,19 @@ impl Builder {
         }
     }
 
+    /// Names the program beside another one, such as your own that comes with bowline; if there is none, it changes nothing.
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> {
+    /// let builder = bowline_client::Client::builder().program_beside(std::env::current_exe()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn program_beside(self, other: impl AsRef<Path>) -> Self {
+        let program = other.as_ref().with_file_name(format!("bowline{EXE_SUFFIX}"));
+        if program.is_file() { self.program(program) } else { self }
+    }
+
     /// Selects the model, such as `anthropic/claude-sonnet-4-5` or `scripted/demo`.
     pub fn model(self, name: impl AsRef<OsStr>) -> Self {
         self.argument("--model").argument(name)
@@ -84,13 +99,26 @@ impl Builder {
 
     /// Opens a session by its file or the start of its id. A file that does not exist yet becomes that of a new session.
     pub fn session(mut self, session: impl Into<String>) -> Self {
-        self.session = Some(session.into());
+        self.session = SessionChoice::named(session.into());
+        self
+    }
+
+    /// Opens the session with exactly this id, or creates it.
+    pub fn session_id(mut self, id: impl Into<String>) -> Self {
+        self.session = SessionChoice::id(id.into());
+        self
+    }
+
+    /// Opens the newest session of the folder.
+    pub fn continue_session(mut self) -> Self {
+        self.session = SessionChoice::newest();
         self
     }
 
     /// Keeps the session in memory only. Then a restart begins with an empty one.
-    pub fn no_session(self) -> Self {
-        self.argument("--no-session")
+    pub fn no_session(mut self) -> Self {
+        self.session = SessionChoice::memory();
+        self
     }
 
     /// Adds an argument of the command line, after `--mode rpc`.

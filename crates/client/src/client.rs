@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::builder::{Builder, Restarts};
 use crate::error::StartError;
-use crate::session_file::SessionFile;
+use crate::session_choice::session_flag;
 use crate::supervisor::Supervisor;
 
 /// A running agent. Its commands and events are those of the [`Connection`].
@@ -35,9 +35,12 @@ impl Client {
 
     pub(crate) async fn start(builder: Builder) -> Result<Self, StartError> {
         let Builder { program, handlers, options, restarts, stop_limit, session } = builder;
+        let flag = program.arguments.iter().find_map(|argument| session_flag(&argument.to_string_lossy()));
+        if let Some(flag) = flag.filter(|_| restarts != Restarts::Never) {
+            return Err(StartError::SessionFlag { flag });
+        }
         let connection = Connection::new(options, handlers);
         let process_id = Arc::new(AtomicU32::new(0));
-        let session = SessionFile::new(session);
         let supervisor = Supervisor {
             connection: connection.clone(),
             program,
@@ -52,7 +55,7 @@ impl Client {
         let client = Self { connection, process_id, stop, supervision };
         introduction.accepted().await?;
         // Whatever keeps bowline from serving shows in its first response.
-        session.set(client.connection.get_state().await?.session_file);
+        session.remember(&client.connection.get_state().await?);
         if restarts != Restarts::Never {
             tokio::spawn(session.follow(client.connection.clone()));
         }

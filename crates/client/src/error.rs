@@ -10,6 +10,12 @@ pub enum StartError {
         "{program} cannot be started: {source}; install bowline, put it on the PATH, or name it with Builder::program"
     )]
     Program { program: String, source: io::Error },
+    /// Another process could not tell which session to continue.
+    #[error(
+        "a client that restarts bowline needs to know the session: use Builder::session, session_id, continue_session or \
+         no_session instead of {flag}"
+    )]
+    SessionFlag { flag: &'static str },
     /// The program was started and refused to serve.
     #[error("bowline does not serve: {0}")]
     Refused(#[from] bowline_protocol::Error),

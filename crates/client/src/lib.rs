@@ -5,7 +5,7 @@
 //! [`bowline_protocol::Connection`], to which a [`Client`] dereferences.
 //!
 //! ```no_run
-//! # async fn example() -> Result<(), bowline_client::Error> {
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use bowline_client::Client;
 //!
 //! let client = Client::builder().model("anthropic/claude-sonnet-4-5").working_directory("/some/project").start().await?;
@@ -20,7 +20,7 @@ mod builder;
 mod client;
 mod error;
 mod process;
-mod session_file;
+mod session_choice;
 mod stderr;
 mod supervisor;
 
@@ -28,3 +28,8 @@ pub use bowline_protocol::*;
 pub use builder::{Builder, Restarts};
 pub use client::Client;
 pub use error::StartError;
+
+/// Compiles the examples of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust-client.md")]
+struct Documentation;

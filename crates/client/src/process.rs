@@ -35,8 +35,8 @@ pub(crate) struct Process {
 }
 
 impl Program {
-    /// Starts the program. `session` is the file of the session that it continues.
-    pub fn start(&self, session: Option<&str>) -> Result<(Process, ChildStdin, ChildStdout), StartError> {
+    /// Starts the program with the flags that choose its session.
+    pub fn start(&self, session: &[String]) -> Result<(Process, ChildStdin, ChildStdout), StartError> {
         let failed = |source| StartError::Program { program: self.path.display().to_string(), source };
         let mut command = Command::new(&self.path);
         if !self.inherits_environment {
@@ -48,10 +48,7 @@ impl Program {
                 None => command.env_remove(name),
             };
         }
-        command.args(["--mode", "rpc"]).args(&self.arguments);
-        if let Some(file) = session {
-            command.args(["--session", file]);
-        }
+        command.args(["--mode", "rpc"]).args(&self.arguments).args(session);
         if let Some(folder) = &self.working_directory {
             command.current_dir(folder);
         }

@@ -9,12 +9,12 @@ use std::time::Duration;
 use bowline_protocol::{Connection, Ending, Introduction, Polled};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::builder::Restarts;
 use crate::error::StartError;
 use crate::process::{Process, Program};
-use crate::session_file::SessionFile;
+use crate::session_choice::SessionChoice;
 
 /// After so long, a death counts as the first one again.
 const CALM: Duration = Duration::from_secs(60);
@@ -25,12 +25,15 @@ const FIRST_DELAY: Duration = Duration::from_millis(100);
 /// The longest wait before a restart.
 const LONGEST_DELAY: Duration = Duration::from_secs(10);
 
+/// How long the rest of the output is waited for once the process has ended.
+const OUTPUT_LIMIT: Duration = Duration::from_secs(2);
+
 pub(crate) struct Supervisor {
     pub connection: Connection,
     pub program: Program,
     pub restarts: Restarts,
     pub stop_limit: Duration,
-    pub session: SessionFile,
+    pub session: SessionChoice,
     pub process_id: Arc<AtomicU32>,
 }
 
@@ -48,7 +51,7 @@ pub(crate) struct Served {
 impl Supervisor {
     /// Starts a process and attaches it to the connection.
     pub fn start(&self) -> Result<(Introduction, Served), StartError> {
-        let (process, stdin, stdout) = self.program.start(self.session.get().as_deref())?;
+        let (process, stdin, stdout) = self.program.start(&self.session.arguments())?;
         self.process_id.store(process.id().unwrap_or(0), Ordering::Relaxed);
         let (ending, known) = oneshot::channel();
         let (output_ended, silence) = oneshot::channel();
@@ -71,11 +74,7 @@ impl Supervisor {
             let will_restart = !was_requested && self.may_restart(deaths);
             let ending = Ending { was_requested, will_restart, ..served.process.ending(status).await };
             let _ = served.ending.send(ending.clone());
-            // What the process has left in its pipe is little, and must not wait for somebody who reads slowly.
-            let rest = self.connection.keep_reading();
-            // A task that panics has nothing to tell.
-            let _ = served.reading.await;
-            drop(rest);
+            self.finish_reading(served.reading, &ending).await;
             if !will_restart {
                 return ending;
             }
@@ -86,6 +85,21 @@ impl Supervisor {
                     return ending;
                 }
             };
+        }
+    }
+
+    /// Waits until what the process has left in its pipe is read.
+    ///
+    /// That is little, and must not wait for somebody who reads slowly. Another process may hold the pipe open: it ends with its
+    /// input, or nobody listens to it any more.
+    async fn finish_reading(&self, mut reading: JoinHandle<()>, ending: &Ending) {
+        let _rest = self.connection.keep_reading();
+        self.connection.detach();
+        if timeout(OUTPUT_LIMIT, &mut reading).await.is_err() {
+            reading.abort();
+            // A task that was aborted, or that panicked, has nothing to tell.
+            let _ = reading.await;
+            self.connection.conclude(ending.clone());
         }
     }
 

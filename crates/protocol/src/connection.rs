@@ -11,16 +11,20 @@ use tokio::sync::{mpsc, watch};
 use crate::error::{Ending, Error};
 use crate::events::Events;
 use crate::fan_out::{Bounds, FanOut, KeepReading};
+use crate::generated::State;
 use crate::handlers::{Handlers, Running};
+use crate::lasting::Lasting;
 use crate::line::{Answer, Command, encode, encode_value};
 use crate::pending::{Failed, Outcome, Pending};
 use crate::timeouts::Timeouts;
+use crate::tool::{Tool, Tools};
 
 /// The longest line that is accepted from the agent: beyond it, something other than an agent is writing.
 const LINE_LIMIT: usize = 512 * 1024 * 1024;
 
-/// The commands after which the session may be another one.
-const CHANGES_SESSION: [&str; 4] = ["new_session", "switch_session", "fork", "clone"];
+/// The commands after which the session, its model or its thinking level may be another one.
+const CHANGES_SESSION: [&str; 6] =
+    ["new_session", "switch_session", "fork", "clone", "cycle_model", "cycle_thinking_level"];
 
 /// How a connection behaves.
 #[derive(Debug, Clone)]
@@ -48,9 +52,11 @@ pub struct Connection {
 pub(crate) struct Inner {
     pub options: Options,
     pub handlers: Handlers,
+    pub tools: Tools,
     pub pending: Pending,
     pub fan_out: Arc<FanOut>,
     pub running: Running,
+    pub lasting: Lasting,
     pub link: watch::Sender<Link>,
     /// Counts the commands that have changed the session.
     pub sessions: watch::Sender<u64>,
@@ -71,10 +77,12 @@ impl Connection {
         let fan_out = Arc::new(FanOut::new(options.bounds));
         let inner = Inner {
             options,
+            tools: Tools::new(handlers.tools()),
             handlers,
             pending: Pending::default(),
             fan_out,
             running: Running::default(),
+            lasting: Lasting::default(),
             link: watch::Sender::new(Link::Awaited),
             sessions: watch::Sender::new(0),
         };
@@ -97,18 +105,24 @@ impl Connection {
     ) -> Result<Sent::Data, Error> {
         let id = self.inner.pending.new_id();
         let line = encode(Some(&id), Sent::TYPE, &command)?;
+        let lasting =
+            Lasting::includes(Sent::TYPE).then(|| serde_json::to_value(&command).unwrap_or_default());
         drop(command);
         let data = self.respond(Sent::TYPE, &id, line, limit).await?;
-        decode(Sent::TYPE, data.as_deref())
+        if let Some(fields) = lasting {
+            self.inner.lasting.remember(Sent::TYPE, fields);
+        }
+        decode(Sent::TYPE, data.as_deref().filter(|_| Sent::HAS_DATA))
     }
 
     /// Sends a command that this version does not know, as an object with a `type`, and returns the data of its response.
     /// Its `id` is replaced.
     pub async fn request(&self, command: Value) -> Result<Value, Error> {
         let id = self.inner.pending.new_id();
-        let (kind, line) = encode_value(&id, command)?;
+        let (kind, line) = encode_value(&id, &command)?;
         let limit = self.inner.options.timeouts.limit(&kind);
         let data = self.respond(&kind, &id, line, limit).await?;
+        self.inner.lasting.remember(&kind, command);
         decode(&kind, data.as_deref())
     }
 
@@ -119,6 +133,15 @@ impl Connection {
         let _reading = self.keep_reading();
         let (_, room) = self.room().await?;
         room.send(line);
+        Ok(())
+    }
+
+    /// Replaces the tools that the model can call, from its next turn on. A call in progress goes on.
+    pub async fn set_tools(&self, tools: Vec<Tool>) -> Result<(), Error> {
+        let descriptions = tools.iter().map(Tool::description).collect();
+        let replacing = self.inner.tools.replace(tools);
+        self.set_host_tools(descriptions).await?;
+        replacing.finish();
         Ok(())
     }
 
@@ -138,9 +161,15 @@ impl Connection {
         self.inner.fan_out.keep_reading()
     }
 
-    /// Returns a counter that changes with every command that has changed the session.
+    /// Returns a counter that changes with every command that may have changed which session, model or thinking level is in
+    /// use.
     pub fn session_changes(&self) -> watch::Receiver<u64> {
         self.inner.sessions.subscribe()
+    }
+
+    /// Remembers the model and the thinking level of a state for the agent that takes over after a crash.
+    pub fn remember_state(&self, state: &State) {
+        self.inner.lasting.remember_state(state);
     }
 
     /// Returns how the connection ended, once it has and nothing takes over.
@@ -175,13 +204,7 @@ impl Connection {
             }
             Ok(data)
         };
-        match limit {
-            None => exchange.await,
-            Some(limit) => match tokio::time::timeout(limit, exchange).await {
-                Ok(result) => result,
-                Err(_) => Err(Error::TimedOut { command: kind.to_owned(), limit }),
-            },
-        }
+        within(kind, limit, exchange).await?
     }
 
     /// Waits for room to send a line, and returns it with the number of the link.
@@ -213,6 +236,17 @@ pub(crate) fn data_of(command: &str, outcome: Outcome) -> Result<Option<Box<RawV
         Failed::Refused { code, message } => Error::Refused { command: command.to_owned(), code, message },
         Failed::Ended(ending) => Error::Ended(ending),
     })
+}
+
+/// Waits for what becomes of a command, but not longer than the limit.
+pub(crate) async fn within<Waited: Future>(
+    command: &str,
+    limit: Option<Duration>,
+    waited: Waited,
+) -> Result<Waited::Output, Error> {
+    let Some(limit) = limit else { return Ok(waited.await) };
+    let late = |_| Error::TimedOut { command: command.to_owned(), limit };
+    tokio::time::timeout(limit, waited).await.map_err(late)
 }
 
 fn decode<Data: DeserializeOwned>(command: &str, data: Option<&RawValue>) -> Result<Data, Error> {

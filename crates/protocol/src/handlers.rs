@@ -11,18 +11,25 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 use tokio::task::AbortHandle;
 
 use crate::connection::Connection;
 use crate::generated::{
     ApprovalRequestRecord, ApprovalResponseCommand, Event, ExtensionUiRequestRecord,
-    ExtensionUiResponseAnswer, HostTool, HostToolCallRecord, HostToolResultAnswer, HostUriRequestRecord,
+    ExtensionUiResponseAnswer, HostToolCallRecord, HostToolResultAnswer, HostUriRequestRecord,
     HostUriResultAnswer, HostUriScheme,
 };
 use crate::tool::{Tool, ToolCall, ToolOutput};
 
 /// How many requests are handled at a time. An agent that asks more than that gets no as an answer.
 const MOST_RUNNING: usize = 256;
+
+/// How many requests may wait for their answers to be written. An agent that asks more than that and does not read gets none.
+const MOST_ANSWERED: usize = 4096;
+
+/// What the model reads of a request that this version of the client does not know.
+const UNREADABLE: &str = "the client does not understand this request";
 
 /// What a user answers in a dialog.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,8 +139,8 @@ impl Handlers {
         self.approvals.is_some()
     }
 
-    pub(crate) fn tools(&self) -> Vec<HostTool> {
-        self.tools.iter().map(Tool::description).collect()
+    pub(crate) fn tools(&self) -> Vec<Tool> {
+        self.tools.clone()
     }
 
     pub(crate) fn schemes(&self) -> Vec<HostUriScheme> {
@@ -185,8 +192,12 @@ impl Running {
 
 impl Connection {
     /// Starts what handles a record, or stops what is not wanted any more.
-    pub(crate) fn handle(&self, event: &Event) {
+    pub(crate) fn handle(&self, kind: &str, event: &Event) {
         match event {
+            Event::Unknown(request) => self.refuse(kind, request),
+            Event::ExtensionUiRequest(ExtensionUiRequestRecord::Unknown(request)) => {
+                self.refuse(kind, request);
+            }
             Event::ExtensionUiRequest(request) => self.handle_dialog(request),
             Event::ApprovalRequest(request) => self.handle_approval(request),
             Event::HostToolCall(call) => self.handle_tool_call(call),
@@ -196,6 +207,41 @@ impl Connection {
             Event::ApprovalResolved(resolved) => self.inner.running.stop(&resolved.id),
             _ => {}
         }
+    }
+
+    /// Says no to a request that this version cannot read, so that the agent does not wait for an answer.
+    fn refuse(&self, kind: &str, request: &Value) {
+        let Some(id) =
+            request.get("id").and_then(Value::as_str).filter(|_| self.inner.handlers.handles(kind))
+        else {
+            return;
+        };
+        let (connection, kind, request_id) = (self.clone(), kind.to_owned(), id.to_owned());
+        self.spawn(id, async move |_| {
+            let _ = match kind.as_str() {
+                "extension_ui_request" => {
+                    let cancelled = Some(true);
+                    let answer = ExtensionUiResponseAnswer::new(request_id);
+                    connection.answer(ExtensionUiResponseAnswer { cancelled, ..answer }).await
+                }
+                "approval_request" => {
+                    let decision = Some("deny".to_owned());
+                    let answer = ApprovalResponseCommand::new(request_id);
+                    connection.call(ApprovalResponseCommand { decision, ..answer }).await
+                }
+                "host_tool_call" => {
+                    let output = ToolOutput::from(UNREADABLE).into();
+                    let answer = HostToolResultAnswer::new(request_id, output);
+                    connection.answer(HostToolResultAnswer { is_error: Some(true), ..answer }).await
+                }
+                "host_uri_request" => {
+                    let (is_error, error) = (Some(true), Some(UNREADABLE.to_owned()));
+                    let answer = HostUriResultAnswer::new(request_id);
+                    connection.answer(HostUriResultAnswer { is_error, error, ..answer }).await
+                }
+                _ => Ok(()),
+            };
+        });
     }
 
     fn handle_dialog(&self, request: &ExtensionUiRequestRecord) {
@@ -210,7 +256,7 @@ impl Connection {
         self.spawn(id, async move |may_run| {
             let given = async {
                 match handler.filter(|_| may_run) {
-                    Some(handler) => caught(handler(request)).await.unwrap_or(DialogAnswer::Cancelled),
+                    Some(handler) => caught(|| handler(request)).await.unwrap_or(DialogAnswer::Cancelled),
                     None => DialogAnswer::Cancelled,
                 }
             };
@@ -234,7 +280,7 @@ impl Connection {
         let (connection, request, id) = (self.clone(), request.clone(), request.id.clone());
         self.spawn(&id.clone(), async move |may_run| {
             let decision = match may_run {
-                true => caught(handler(request)).await.unwrap_or(Decision::Deny(None)),
+                true => caught(|| handler(request)).await.unwrap_or(Decision::Deny(None)),
                 false => Decision::Deny(None),
             };
             let (decision, message) = match decision {
@@ -250,13 +296,13 @@ impl Connection {
     }
 
     fn handle_tool_call(&self, call: &HostToolCallRecord) {
-        let tool = self.inner.handlers.tools.iter().find(|tool| tool.name() == call.tool_name).cloned();
+        let tool = self.inner.tools.find(&call.tool_name);
         let (connection, call, id) = (self.clone(), call.clone(), call.id.clone());
         self.spawn(&id.clone(), async move |may_run| {
             let result = match tool {
                 Some(tool) if may_run => {
-                    let run = tool.run(ToolCall::new(connection.clone(), call));
-                    caught(run).await.unwrap_or_else(|| Err("the tool panicked".to_owned()))
+                    let call = ToolCall::new(connection.clone(), call);
+                    caught(|| tool.run(call)).await.unwrap_or_else(|| Err("the tool panicked".to_owned()))
                 }
                 Some(_) => Err("too many calls are in progress: try again later".to_owned()),
                 None => Err(format!("there is no tool named {} any more", call.tool_name)),
@@ -276,7 +322,7 @@ impl Connection {
         self.spawn(&id.clone(), async move |may_run| {
             let result = match handler.filter(|_| may_run) {
                 Some(handler) => {
-                    caught(handler(request)).await.unwrap_or_else(|| Err("the client panicked".to_owned()))
+                    caught(|| handler(request)).await.unwrap_or_else(|| Err("the client panicked".to_owned()))
                 }
                 None => Err("the client serves no addresses now".to_owned()),
             };
@@ -296,6 +342,9 @@ impl Connection {
     {
         // Nothing can be removed before it was added: the task waits for the lock.
         let mut tasks = self.inner.running.lock();
+        if tasks.len() >= MOST_ANSWERED {
+            return;
+        }
         let answering = answer(tasks.len() < MOST_RUNNING);
         let (connection, finished) = (self.clone(), id.to_owned());
         let task = tokio::spawn(async move {
@@ -319,7 +368,7 @@ fn dialog(request: &ExtensionUiRequestRecord) -> Option<(&str, Option<Duration>)
     Some((id, timeout))
 }
 
-/// Returns what a handler returns; none if it panics.
-async fn caught<Output>(future: BoxFuture<'static, Output>) -> Option<Output> {
-    AssertUnwindSafe(future).catch_unwind().await.ok()
+/// Returns what a handler returns; none if it panics, be it before its first wait.
+async fn caught<Output>(handler: impl FnOnce() -> BoxFuture<'static, Output>) -> Option<Output> {
+    AssertUnwindSafe(async move { handler().await }).catch_unwind().await.ok()
 }

@@ -10,6 +10,8 @@ use crate::error::Error;
 pub trait Command: Serialize {
     /// The `type` on the wire.
     const TYPE: &'static str;
+    /// Whether the response has `data`.
+    const HAS_DATA: bool;
     /// The `data` of the response; `()` if it has none.
     type Data: DeserializeOwned;
 }
@@ -39,12 +41,13 @@ pub(crate) fn encode(id: Option<&str>, kind: &str, fields: &impl Serialize) -> R
 }
 
 /// Returns the type of a command that is not one of this version, and its line with another id.
-pub(crate) fn encode_value(id: &str, mut command: Value) -> Result<(String, Vec<u8>), Error> {
+pub(crate) fn encode_value(id: &str, command: &Value) -> Result<(String, Vec<u8>), Error> {
     let kind = command.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let unwritable = |problem: &str| Error::Unwritable { command: kind.clone(), problem: problem.to_owned() };
     if kind.is_empty() {
         return Err(unwritable("it needs a type, which is a string"));
     }
+    let mut command = command.clone();
     command["id"] = Value::from(id);
     let mut line = command.to_string().into_bytes();
     line.push(b'\n');

@@ -3,20 +3,22 @@
 use std::borrow::Cow;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bowline_wire::{Line, Lines};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::connection::{Connection, Link, data_of};
+use crate::connection::{Connection, Link, data_of, within};
 use crate::ends::{Sink, Source};
 use crate::error::{Ending, Error};
 use crate::fan_out::KeepReading;
 use crate::generated::{
-    ApprovalStyle, Event, SetClientCapabilitiesCommand, SetHostToolsCommand, SetHostUriSchemesCommand,
+    ApprovalStyle, Event, GetStateCommand, SetClientCapabilitiesCommand, SetHostToolsCommand,
+    SetHostUriSchemesCommand,
 };
 use crate::line::{Command, encode};
 use crate::pending::{Failed, Outcome};
@@ -51,15 +53,17 @@ struct Response {
 #[must_use = "the agent may refuse what the client has"]
 pub struct Introduction {
     commands: Vec<(&'static str, oneshot::Receiver<Outcome>)>,
+    limit: Option<Duration>,
     /// The responses arrive, whoever is slow to read events.
     _reading: KeepReading,
 }
 
 impl Introduction {
-    /// Waits until the agent has accepted it. Fails if it has not, or if it has ended.
+    /// Waits until the agent has accepted it. Fails if it has not, if it takes too long, or if it has ended.
     pub async fn accepted(self) -> Result<(), Error> {
         for (command, outcome) in self.commands {
-            data_of(command, outcome.await.unwrap_or_else(|_| Err(Failed::Ended(Arc::default()))))?;
+            let outcome = within(command, self.limit, outcome).await?;
+            data_of(command, outcome.unwrap_or_else(|_| Err(Failed::Ended(Arc::default()))))?;
         }
         Ok(())
     }
@@ -98,7 +102,7 @@ impl Connection {
                 SetClientCapabilitiesCommand { approvals, ..SetClientCapabilitiesCommand::default() };
             sent.push(self.send_first(lines, &command)?);
         }
-        let tools = handlers.tools();
+        let tools = self.inner.tools.descriptions();
         if !tools.is_empty() {
             sent.push(self.send_first(lines, &SetHostToolsCommand { tools })?);
         }
@@ -106,7 +110,11 @@ impl Connection {
         if !schemes.is_empty() {
             sent.push(self.send_first(lines, &SetHostUriSchemesCommand { schemes })?);
         }
-        Ok(Introduction { commands: sent, _reading: self.keep_reading() })
+        for (kind, fields) in self.inner.lasting.commands() {
+            sent.push(self.send_line(lines, kind, &fields)?);
+        }
+        let limit = self.inner.options.timeouts.limit(GetStateCommand::TYPE);
+        Ok(Introduction { commands: sent, limit, _reading: self.keep_reading() })
     }
 
     fn send_first<Sent: Command>(
@@ -114,16 +122,36 @@ impl Connection {
         lines: &mpsc::Sender<Vec<u8>>,
         command: &Sent,
     ) -> Result<(&'static str, oneshot::Receiver<Outcome>), Error> {
+        self.send_line(lines, Sent::TYPE, command)
+    }
+
+    fn send_line(
+        &self,
+        lines: &mpsc::Sender<Vec<u8>>,
+        kind: &'static str,
+        fields: &impl Serialize,
+    ) -> Result<(&'static str, oneshot::Receiver<Outcome>), Error> {
         let (id, outcome) = self.inner.pending.add_first();
         // There is room: these are the first lines.
-        let _ = lines.try_send(encode(Some(&id), Sent::TYPE, command)?);
-        Ok((Sent::TYPE, outcome))
+        let _ = lines.try_send(encode(Some(&id), kind, fields)?);
+        Ok((kind, outcome))
     }
 
     /// Ends the input of the agent once what was sent before is written. From now on commands fail.
     pub fn close(&self, reason: impl Into<String>) {
         let ending = Ending { reason: reason.into(), was_requested: true, ..Ending::default() };
         self.over(&Arc::new(ending));
+    }
+
+    /// Ends the input of an agent that is dying. From now on commands wait for how it ended.
+    pub fn detach(&self) {
+        self.inner.link.send_if_modified(|link| {
+            let is_attached = matches!(link, Link::Attached(_));
+            if is_attached {
+                *link = Link::Awaited;
+            }
+            is_attached
+        });
     }
 
     fn over(&self, ending: &Arc<Ending>) {
@@ -190,7 +218,7 @@ impl Connection {
         } else if self.inner.handlers.handles(&kind) || self.inner.fan_out.is_wanted(&kind) {
             // Whatever is in an object, it is at least an unknown event.
             if let Ok(event) = serde_json::from_str::<Event>(&line) {
-                self.handle(&event);
+                self.handle(&kind, &event);
                 self.publish(&kind, event, line.len());
             }
         }

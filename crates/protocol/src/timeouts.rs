@@ -9,12 +9,14 @@ const USUAL: Duration = Duration::from_secs(30);
 const MINUTE: u64 = 60;
 
 /// The limits of the commands that may take longer, in seconds.
-const LONG: [(&str, Option<u64>); 20] = [
+const LONG: [(&str, Option<u64>); 21] = [
     // As long as a model, a command of the user or a compaction takes.
     ("prompt", Some(30 * MINUTE)),
     ("compact", Some(30 * MINUTE)),
     ("navigate_tree", Some(30 * MINUTE)),
     ("bash", None),
+    // As long as the user takes.
+    ("login", None),
     // Until a run has ended. A tool that does not stop is abandoned after two seconds.
     ("abort", Some(MINUTE)),
     ("new_session", Some(MINUTE)),
@@ -65,7 +67,8 @@ impl Timeouts {
         self
     }
 
-    pub(crate) fn limit(&self, command: &str) -> Option<Duration> {
+    /// Returns the limit of a command by its type; none if there is none.
+    pub fn limit(&self, command: &str) -> Option<Duration> {
         self.by_command.get(command).copied().unwrap_or(Some(self.usual))
     }
 }

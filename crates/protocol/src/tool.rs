@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -22,6 +22,64 @@ type Run = dyn Fn(ToolCall) -> BoxFuture<'static, Result<ToolOutput, String>> + 
 pub struct Tool {
     description: HostTool,
     run: Arc<Run>,
+}
+
+/// The tools that the client has now.
+#[derive(Debug)]
+pub(crate) struct Tools {
+    tools: Mutex<Vec<Tool>>,
+}
+
+/// New tools, of which the agent is being told: until it knows, calls are of those before as well.
+#[must_use = "without an end, the tools are those before"]
+pub(crate) struct Replacing<'tools> {
+    all: &'tools Tools,
+    before: Vec<Tool>,
+    after: Option<Vec<Tool>>,
+}
+
+impl Tools {
+    pub fn new(tools: Vec<Tool>) -> Self {
+        Self { tools: Mutex::new(tools) }
+    }
+
+    pub fn find(&self, name: &str) -> Option<Tool> {
+        self.lock().iter().find(|tool| tool.name() == name).cloned()
+    }
+
+    pub fn descriptions(&self) -> Vec<HostTool> {
+        self.lock().iter().map(Tool::description).collect()
+    }
+
+    pub fn replace(&self, after: Vec<Tool>) -> Replacing<'_> {
+        let mut tools = self.lock();
+        let before = tools.clone();
+        // The first of a name is the one that is called.
+        *tools = after.iter().chain(&before).cloned().collect();
+        Replacing { all: self, before, after: Some(after) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Tool>> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Replacing<'_> {
+    /// The agent knows.
+    pub fn finish(mut self) {
+        if let Some(after) = self.after.take() {
+            *self.all.lock() = after;
+        }
+    }
+}
+
+impl Drop for Replacing<'_> {
+    fn drop(&mut self) {
+        // The agent has refused them, or nobody waits for its answer.
+        if self.after.is_some() {
+            *self.all.lock() = std::mem::take(&mut self.before);
+        }
+    }
 }
 
 /// A call of one of the client's tools. The function is dropped if the call is aborted or its time is up.

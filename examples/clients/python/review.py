@@ -30,8 +30,13 @@ class Finding:
     text: str
 
     def __str__(self) -> str:
-        # The form that GitHub shows beside the line.
-        return f"::{self.severity.replace('note', 'notice')} file={self.file},line={self.line}::{self.text}"
+        # The form that GitHub shows beside the line. What a model writes must not become another command.
+        place = f"file={escaped(self.file, ':,')},line={self.line}"
+        return f"::{self.severity.replace('note', 'notice')} {place}::{escaped(self.text)}"
+
+
+def escaped(text: str, further: str = "") -> str:
+    return "".join(f"%{ord(each):02X}" if each in "%\r\n" + further else each for each in text)
 
 
 def main() -> int:

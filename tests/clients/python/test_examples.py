@@ -45,6 +45,12 @@ class Programs(WithWorkspace):
         self.assertEqual(self.review("error", 1).stdout, "::error file=a.c,line=3::Frees twice.\n")
         self.assertEqual(self.review("note", 0).stdout, "::notice file=a.c,line=3::Frees twice.\n")
 
+    def test_a_finding_is_one_command_of_the_ci(self) -> None:
+        finding = {"file": "a,b:c", "line": 3, "severity": "note", "text": "100%\n::set-env name=A::b"}
+        self.workspace.options([{"toolCalls": [{"name": "report_finding", "arguments": finding}]}, {"text": "One."}])
+        done = self.run_program([str(EXAMPLES / "review.py"), "--model", "scripted/script.json"], "+a")
+        self.assertEqual(done.stdout, "::notice file=a%2Cb%3Ac,line=3::100%25%0A::set-env name=A::b\n")
+
     def test_a_review_that_fails_is_no_good_review(self) -> None:
         self.workspace.options([{"error": {"kind": "authentication", "message": "401 no key"}}])
         arguments = [str(EXAMPLES / "review.py"), "--model", "scripted/script.json"]

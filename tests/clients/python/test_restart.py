@@ -63,12 +63,20 @@ class Restarts(Asynchronous):
 
         steps = [calls("now"), {"text": "ok"}]
         async with self.client(steps, restart=Restart(), tools=[now]) as client:
+            self.workspace.write("other.json", {"steps": steps})
+            await client.set_model("scripted", "other.json")
             await client.set_auto_retry(False)
+            await client.set_limits(run={"turns": 7})
+            await client.set_limits(run={"tokens": 5000})
             await client.set_steering_mode("all")
             await client.cycle_thinking_level()
             level = (await client.get_state())["thinkingLevel"]
             await self.die_and_return(client)
             state = await client.get_state()
+            assert "model" in state
+            self.assertEqual(state["model"]["id"], "other.json")
+            limits = (await client.get_limits())["run"]["limits"]
+            self.assertEqual((limits["turns"], limits["tokens"]), (7, 5000))
             self.assertEqual((state["autoRetryEnabled"], state["steeringMode"], state["thinkingLevel"]), (False, "all", level))
             result = await client.prompt_and_wait("hi")
             self.assertEqual(result.messages[2]["content"], [{"type": "text", "text": "12:00"}])  # type: ignore[typeddict-item]

@@ -125,6 +125,19 @@ const tests = {
     const { models } = await agent.getAvailableModels();
     assert.ok(models.some(({ provider }) => provider === "scripted"));
   },
+  async get_login_providers(test) {
+    const agent = await new Workshop(test).start();
+    const { providers } = await agent.getLoginProviders();
+    assert.equal(providers.find(({ id }) => id === "anthropic").authenticated, false);
+  },
+  async login(test) {
+    const agent = await new Workshop(test).start();
+    await rejects(agent.login("anthropic"), "cancelled");
+    const workshop = new Workshop(test);
+    const other = await workshop.start({ ui: { input: () => "sk-typed" } });
+    assert.equal((await other.login("anthropic")).providerId, "anthropic");
+    assert.ok(readFileSync(path.join(workshop.home, "auth.json"), "utf8").includes("sk-typed"));
+  },
   async set_thinking_level(test) {
     const agent = await new Workshop(test).start();
     await agent.setThinkingLevel("low");

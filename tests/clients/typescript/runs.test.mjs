@@ -154,6 +154,9 @@ test("a process that dies is started again with its session and its settings", a
     tools: [{ name: "clock", description: "The time.", parameters: { type: "object" }, run: () => "12:00" }],
   });
   await agent.setSteeringMode("all");
+  workshop.file("other.json", JSON.stringify({ steps: [{ text: "Hello." }, HANG] }));
+  await agent.setModel("scripted", "other.json");
+  const { level } = await agent.cycleThinkingLevel();
   await agent.setLimits({ run: { turns: 7 } });
   await agent.setLimits({ run: { tokens: 100_000 } });
   await agent.promptAndWait("Hi");
@@ -168,6 +171,7 @@ test("a process that dies is started again with its session and its settings", a
   const state = await agent.getState();
   assert.notEqual(agent.pid, pid);
   assert.deepEqual([state.sessionId, state.steeringMode, state.isStreaming], [sessionId, "all", false]);
+  assert.deepEqual([state.model.id, state.thinkingLevel], ["other.json", level]);
   assert.ok(state.tools.includes("clock"));
   const { limits } = (await agent.getLimits()).run;
   assert.deepEqual([limits.turns, limits.tokens], [7, 100_000]);

@@ -176,6 +176,29 @@ pub struct CycleModelCommand {}
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct GetAvailableModelsCommand {}
 
+/// Returns the providers that a user may log in to, and whether there is a key for each.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct GetLoginProvidersCommand {}
+
+/// Logs the user in to a provider. If an extension carries out its logins, the extension shows and asks what
+/// it needs; otherwise the user is asked for the API key with an `input`, after they were shown the page
+/// where keys are made, if that is known. What comes of it is stored in `auth.json` and used from the next
+/// request on. Fails with `cancelled` if the user enters nothing, on `abort` and when the session changes.
+/// Other commands are carried out meanwhile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoginCommand {
+    /// The `id` of a provider.
+    pub provider_id: String,
+}
+
+impl LoginCommand {
+    /// Returns it.
+    pub fn new(provider_id: impl Into<String>) -> Self {
+        Self { provider_id: provider_id.into() }
+    }
+}
+
 /// Sets the thinking level, effective from the next request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SetThinkingLevelCommand {
@@ -700,290 +723,360 @@ impl ApprovalResponseCommand {
 
 impl Command for PromptCommand {
     const TYPE: &'static str = "prompt";
+    const HAS_DATA: bool = true;
     type Data = Accepted;
 }
 
 impl Command for SteerCommand {
     const TYPE: &'static str = "steer";
+    const HAS_DATA: bool = true;
     type Data = Accepted;
 }
 
 impl Command for FollowUpCommand {
     const TYPE: &'static str = "follow_up";
+    const HAS_DATA: bool = true;
     type Data = Accepted;
 }
 
 impl Command for AbortCommand {
     const TYPE: &'static str = "abort";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for ClearQueueCommand {
     const TYPE: &'static str = "clear_queue";
+    const HAS_DATA: bool = true;
     type Data = Queues;
 }
 
 impl Command for GetStateCommand {
     const TYPE: &'static str = "get_state";
+    const HAS_DATA: bool = true;
     type Data = State;
 }
 
 impl Command for GetMessagesCommand {
     const TYPE: &'static str = "get_messages";
+    const HAS_DATA: bool = true;
     type Data = Messages;
 }
 
 impl Command for GetCommandsCommand {
     const TYPE: &'static str = "get_commands";
+    const HAS_DATA: bool = true;
     type Data = SlashCommands;
 }
 
 impl Command for GetCompletionsCommand {
     const TYPE: &'static str = "get_completions";
+    const HAS_DATA: bool = true;
     type Data = Completions;
 }
 
 impl Command for GetProtocolInfoCommand {
     const TYPE: &'static str = "get_protocol_info";
+    const HAS_DATA: bool = true;
     type Data = ProtocolInfo;
 }
 
 impl Command for GetSandboxCommand {
     const TYPE: &'static str = "get_sandbox";
+    const HAS_DATA: bool = true;
     type Data = SandboxReport;
 }
 
 impl Command for SetSandboxCommand {
     const TYPE: &'static str = "set_sandbox";
+    const HAS_DATA: bool = true;
     type Data = SandboxSummary;
 }
 
 impl Command for SetModelCommand {
     const TYPE: &'static str = "set_model";
+    const HAS_DATA: bool = true;
     type Data = Model;
 }
 
 impl Command for CycleModelCommand {
     const TYPE: &'static str = "cycle_model";
+    const HAS_DATA: bool = true;
     type Data = Option<CycledModel>;
 }
 
 impl Command for GetAvailableModelsCommand {
     const TYPE: &'static str = "get_available_models";
+    const HAS_DATA: bool = true;
     type Data = Models;
+}
+
+impl Command for GetLoginProvidersCommand {
+    const TYPE: &'static str = "get_login_providers";
+    const HAS_DATA: bool = true;
+    type Data = LoginProviders;
+}
+
+impl Command for LoginCommand {
+    const TYPE: &'static str = "login";
+    const HAS_DATA: bool = true;
+    type Data = LoggedIn;
 }
 
 impl Command for SetThinkingLevelCommand {
     const TYPE: &'static str = "set_thinking_level";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for CycleThinkingLevelCommand {
     const TYPE: &'static str = "cycle_thinking_level";
+    const HAS_DATA: bool = true;
     type Data = Option<Level>;
 }
 
 impl Command for GetAvailableThinkingLevelsCommand {
     const TYPE: &'static str = "get_available_thinking_levels";
+    const HAS_DATA: bool = true;
     type Data = Levels;
 }
 
 impl Command for SetSteeringModeCommand {
     const TYPE: &'static str = "set_steering_mode";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for SetFollowUpModeCommand {
     const TYPE: &'static str = "set_follow_up_mode";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for CompactCommand {
     const TYPE: &'static str = "compact";
+    const HAS_DATA: bool = true;
     type Data = Compaction;
 }
 
 impl Command for SetAutoCompactionCommand {
     const TYPE: &'static str = "set_auto_compaction";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for SetAutoRetryCommand {
     const TYPE: &'static str = "set_auto_retry";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for AbortRetryCommand {
     const TYPE: &'static str = "abort_retry";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for BashCommand {
     const TYPE: &'static str = "bash";
+    const HAS_DATA: bool = true;
     type Data = ShellResult;
 }
 
 impl Command for AbortBashCommand {
     const TYPE: &'static str = "abort_bash";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for NewSessionCommand {
     const TYPE: &'static str = "new_session";
+    const HAS_DATA: bool = true;
     type Data = Switched;
 }
 
 impl Command for SwitchSessionCommand {
     const TYPE: &'static str = "switch_session";
+    const HAS_DATA: bool = true;
     type Data = Switched;
 }
 
 impl Command for ForkCommand {
     const TYPE: &'static str = "fork";
+    const HAS_DATA: bool = true;
     type Data = Forked;
 }
 
 impl Command for CloneCommand {
     const TYPE: &'static str = "clone";
+    const HAS_DATA: bool = true;
     type Data = Switched;
 }
 
 impl Command for GetForkMessagesCommand {
     const TYPE: &'static str = "get_fork_messages";
+    const HAS_DATA: bool = true;
     type Data = ForkMessages;
 }
 
 impl Command for GetEntriesCommand {
     const TYPE: &'static str = "get_entries";
+    const HAS_DATA: bool = true;
     type Data = Entries;
 }
 
 impl Command for GetTreeCommand {
     const TYPE: &'static str = "get_tree";
+    const HAS_DATA: bool = true;
     type Data = Tree;
 }
 
 impl Command for NavigateTreeCommand {
     const TYPE: &'static str = "navigate_tree";
+    const HAS_DATA: bool = true;
     type Data = Navigated;
 }
 
 impl Command for SetLabelCommand {
     const TYPE: &'static str = "set_label";
+    const HAS_DATA: bool = true;
     type Data = Written;
 }
 
 impl Command for ListSessionsCommand {
     const TYPE: &'static str = "list_sessions";
+    const HAS_DATA: bool = true;
     type Data = Sessions;
 }
 
 impl Command for DeleteSessionCommand {
     const TYPE: &'static str = "delete_session";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for GetSessionStatsCommand {
     const TYPE: &'static str = "get_session_stats";
+    const HAS_DATA: bool = true;
     type Data = SessionStatistics;
 }
 
 impl Command for ExportHtmlCommand {
     const TYPE: &'static str = "export_html";
+    const HAS_DATA: bool = true;
     type Data = Exported;
 }
 
 impl Command for GetLastAssistantTextCommand {
     const TYPE: &'static str = "get_last_assistant_text";
+    const HAS_DATA: bool = true;
     type Data = LastText;
 }
 
 impl Command for SetSessionNameCommand {
     const TYPE: &'static str = "set_session_name";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for GetLimitsCommand {
     const TYPE: &'static str = "get_limits";
+    const HAS_DATA: bool = true;
     type Data = LimitsReport;
 }
 
 impl Command for SetLimitsCommand {
     const TYPE: &'static str = "set_limits";
+    const HAS_DATA: bool = true;
     type Data = LimitsReport;
 }
 
 impl Command for SetSubagentSubscriptionCommand {
     const TYPE: &'static str = "set_subagent_subscription";
+    const HAS_DATA: bool = true;
     type Data = SubagentSubscription;
 }
 
 impl Command for GetSubagentsCommand {
     const TYPE: &'static str = "get_subagents";
+    const HAS_DATA: bool = true;
     type Data = Subagents;
 }
 
 impl Command for GetSubagentMessagesCommand {
     const TYPE: &'static str = "get_subagent_messages";
+    const HAS_DATA: bool = true;
     type Data = SubagentMessages;
 }
 
 impl Command for GetChangesCommand {
     const TYPE: &'static str = "get_changes";
+    const HAS_DATA: bool = true;
     type Data = ChangesReport;
 }
 
 impl Command for UndoCommand {
     const TYPE: &'static str = "undo";
+    const HAS_DATA: bool = true;
     type Data = RestoreReport;
 }
 
 impl Command for RedoCommand {
     const TYPE: &'static str = "redo";
+    const HAS_DATA: bool = true;
     type Data = RestoreReport;
 }
 
 impl Command for GetPendingChangesCommand {
     const TYPE: &'static str = "get_pending_changes";
+    const HAS_DATA: bool = true;
     type Data = PendingReport;
 }
 
 impl Command for AcceptChangesCommand {
     const TYPE: &'static str = "accept_changes";
+    const HAS_DATA: bool = true;
     type Data = AcceptReport;
 }
 
 impl Command for DiscardChangesCommand {
     const TYPE: &'static str = "discard_changes";
+    const HAS_DATA: bool = true;
     type Data = DiscardReport;
 }
 
 impl Command for SetHostToolsCommand {
     const TYPE: &'static str = "set_host_tools";
+    const HAS_DATA: bool = true;
     type Data = HostToolNames;
 }
 
 impl Command for SetHostUriSchemesCommand {
     const TYPE: &'static str = "set_host_uri_schemes";
+    const HAS_DATA: bool = true;
     type Data = UriSchemes;
 }
 
 impl Command for SetApprovalsCommand {
     const TYPE: &'static str = "set_approvals";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for SetClientCapabilitiesCommand {
     const TYPE: &'static str = "set_client_capabilities";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for WidgetInputCommand {
     const TYPE: &'static str = "widget_input";
+    const HAS_DATA: bool = false;
     type Data = ();
 }
 
 impl Command for ApprovalResponseCommand {
     const TYPE: &'static str = "approval_response";
+    const HAS_DATA: bool = false;
     type Data = ();
 }

@@ -98,6 +98,20 @@ impl Connection {
         self.call(GetAvailableModelsCommand {}).await
     }
 
+    /// Returns the providers that a user may log in to, and whether there is a key for each.
+    pub async fn get_login_providers(&self) -> Result<LoginProviders, Error> {
+        self.call(GetLoginProvidersCommand {}).await
+    }
+
+    /// Logs the user in to a provider. If an extension carries out its logins, the extension shows and asks
+    /// what it needs; otherwise the user is asked for the API key with an `input`, after they were shown the
+    /// page where keys are made, if that is known. What comes of it is stored in `auth.json` and used from
+    /// the next request on. Fails with `cancelled` if the user enters nothing, on `abort` and when the
+    /// session changes. Other commands are carried out meanwhile.
+    pub async fn login(&self, provider_id: impl Into<String>) -> Result<LoggedIn, Error> {
+        self.call(LoginCommand::new(provider_id)).await
+    }
+
     /// Sets the thinking level, effective from the next request.
     pub async fn set_thinking_level(&self, level: ThinkingLevel) -> Result<(), Error> {
         self.call(SetThinkingLevelCommand::new(level)).await

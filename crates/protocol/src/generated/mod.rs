@@ -18,7 +18,7 @@ pub use records::*;
 pub use values::*;
 
 /// The types of all commands.
-pub const COMMANDS: [&str; 58] = [
+pub const COMMANDS: [&str; 60] = [
     "prompt",
     "steer",
     "follow_up",
@@ -34,6 +34,8 @@ pub const COMMANDS: [&str; 58] = [
     "set_model",
     "cycle_model",
     "get_available_models",
+    "get_login_providers",
+    "login",
     "set_thinking_level",
     "cycle_thinking_level",
     "get_available_thinking_levels",

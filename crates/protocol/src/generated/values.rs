@@ -1650,6 +1650,40 @@ pub struct Models {
     pub further: Map<String, Value>,
 }
 
+/// The providers that a user may log in to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoginProviders {
+    pub providers: Vec<LoginProvider>,
+    /// The fields that this version does not know.
+    #[serde(flatten)]
+    pub further: Map<String, Value>,
+}
+
+/// A provider that a user may log in to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoginProvider {
+    pub id: String,
+    /// The name for people.
+    pub name: String,
+    /// Whether the user can log in to it with `login`.
+    pub available: bool,
+    /// Whether there is a key for it, or it needs none.
+    pub authenticated: bool,
+    /// The fields that this version does not know.
+    #[serde(flatten)]
+    pub further: Map<String, Value>,
+}
+
+/// The provider that the user has logged in to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoggedIn {
+    pub provider_id: String,
+    /// The fields that this version does not know.
+    #[serde(flatten)]
+    pub further: Map<String, Value>,
+}
+
 /// The thinking level that was switched to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Level {
