@@ -10,6 +10,9 @@ use super::style::Style;
 use super::tool_rows;
 use crate::terminal::{plain, plain_line};
 
+/// The row above the line is no shorter than this, if the terminal has room.
+const NARROWEST_STATUS: usize = 36;
+
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
 /// A tool call that is running.
@@ -31,6 +34,8 @@ pub(super) struct Activity {
     /// What the model is doing, if no tool runs.
     doing: &'static str,
     is_compacting: bool,
+    /// How many messages were sent and not accepted yet.
+    sending: usize,
     /// How many messages wait for the run.
     queued: usize,
     /// What is shown when nothing is in progress.
@@ -50,6 +55,7 @@ impl Activity {
             running_since: None,
             doing: "waiting for the model",
             is_compacting: false,
+            sending: 0,
             queued: 0,
             at_rest: String::new(),
             frame: 0,
@@ -57,9 +63,15 @@ impl Activity {
         }
     }
 
-    /// Tells whether a run or a compaction is in progress.
+    /// Tells whether anything is in progress that can be stopped.
     pub fn is_busy(&self) -> bool {
-        self.running_since.is_some() || self.is_compacting
+        self.running_since.is_some() || self.is_compacting || self.sending > 0
+    }
+
+    /// Takes note of a message that is sent, or of one that was accepted or refused.
+    pub fn set_sending(&mut self, is_sent: bool) {
+        self.sending = if is_sent { self.sending + 1 } else { self.sending.saturating_sub(1) };
+        self.draw();
     }
 
     pub fn is_running(&self) -> bool {
@@ -74,7 +86,10 @@ impl Activity {
 
     /// Draws the row above the line.
     pub fn draw(&mut self) {
+        // Where a terminal that becomes narrower wraps the row, the line editor does not know and leaves a part of it. So there
+        // is room for half of the terminal to go.
         let width = self.screen.width().saturating_sub(1);
+        let width = width.min((width / 2).max(NARROWEST_STATUS));
         let row = if self.is_busy() { self.busy_row() } else { self.at_rest.clone() };
         let shown = tool_rows::cut(&row, width);
         self.screen.set_status(self.screen.palette.paint(Style::Faint, &shown));
@@ -91,6 +106,7 @@ impl Activity {
         let waiting = if self.queued > 0 { format!(" · {} queued", self.queued) } else { String::new() };
         match (&self.calls[..], self.is_compacting) {
             (_, true) => format!("{spinner} compacting the conversation{waiting}"),
+            ([], _) if self.running_since.is_none() => format!("{spinner} sending · Ctrl-C stops it"),
             ([], _) => {
                 let since = self.running_since.map(|since| since.elapsed()).unwrap_or_default();
                 format!("{spinner} {} · {}{waiting} · Ctrl-C stops it", self.doing, short(since))
@@ -123,7 +139,6 @@ impl Activity {
             }
             Event::MessageStart(record) => {
                 if let Message::Assistant(_) = &record.message {
-                    self.markdown.set_width(self.screen.width());
                     self.has_shown_text = false;
                 }
             }
@@ -177,6 +192,7 @@ impl Activity {
         match step {
             Step::TextDelta(step) => {
                 self.doing = "answering";
+                self.markdown.set_width(self.screen.width());
                 let rows = self.markdown.feed(&step.delta);
                 self.show_answer(&rows);
             }

@@ -6,12 +6,15 @@
 mod activity;
 mod commands;
 mod completion;
+mod emphasis;
+mod flow;
 mod history;
 mod line_editor;
 mod markdown;
 mod questions;
 mod screen;
 mod style;
+mod table;
 mod talk;
 #[cfg_attr(unix, path = "terminal_mode_unix.rs")]
 #[cfg_attr(windows, path = "terminal_mode_windows.rs")]
@@ -78,7 +81,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let first = Some(arguments.words.join(" ")).filter(|words| !words.is_empty());
     let talked = runtime.block_on(async {
         let (questions, asked) = mpsc::unbounded_channel();
-        let client = start_agent(arguments, &screen, questions).await?;
+        let client = start_agent(arguments, &screen, questions).await.inspect_err(|_| screen.end(false))?;
         let parts = Parts { client, screen, next, typed: received, asked, known, environment };
         Ok(talk::talk(parts, first).await)
     });

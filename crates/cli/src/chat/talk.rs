@@ -19,6 +19,7 @@ use super::style::Style;
 use crate::environment::Environment;
 use crate::one_shot::Attachments;
 use crate::similar::nearest;
+use crate::terminal::plain;
 
 /// How often the spinner turns.
 const TICK: Duration = Duration::from_millis(250);
@@ -54,7 +55,9 @@ pub(super) struct Talk {
 /// What a task has come to.
 enum Done {
     Command(Result<Finished, Error>),
-    /// A message was refused.
+    /// A message was accepted or refused.
+    Sent(Result<(), Error>),
+    /// An abort was refused.
     Refused(Error),
     State(String),
     Learned {
@@ -103,48 +106,50 @@ pub(super) async fn talk(parts: Parts, first: Option<String>) -> End {
     talk.read_line("");
     let mut outside = std::pin::pin!(ended_from_outside());
     let mut ticks = tokio::time::interval(TICK);
-    let outcome = loop {
+    let (end, error) = loop {
         tokio::select! {
             event = events.next() => match event {
                 Ok(Some(event)) => talk.take(event),
-                Ok(None) => break End::OfAgent,
-                Err(error) => {
-                    talk.activity.show(Style::Bad, &error.to_string());
-                    break End::OfAgent;
-                }
+                Ok(None) => break (End::OfAgent, None),
+                Err(error) => break (End::OfAgent, Some(error.to_string())),
             },
-            () = &mut outside => break End::FromOutside,
+            () = &mut outside => break (End::FromOutside, None),
             Some(question) = asked.recv() => talk.ask(question),
             Some(done) = done.recv() => talk.finished(done),
             typed = typed.recv() => match talk.typed(typed.unwrap_or(Typed::End)) {
                 Turn::GoOn => {}
-                Turn::End => break End::ByUser,
+                Turn::End => break (End::ByUser, None),
             },
             _ = ticks.tick(), if talk.activity.is_busy() => talk.activity.tick(),
         }
         talk.drop_expired();
     };
-    talk.screen.flush();
-    if outcome != End::ByUser {
+    talk.screen.end(end != End::ByUser);
+    if end != End::ByUser {
         // A line was being typed.
         print_plainly("\n");
     }
+    if let Some(error) = error {
+        print_plainly(&format!("{}\n", talk.screen.palette.paint(Style::Bad, &plain(&error))));
+    }
     talk.client.stop().await;
-    outcome
+    end
 }
 
 /// Waits until somebody else wants the process to end, so that the agent and the terminal are left in order.
 #[cfg(unix)]
 async fn ended_from_outside() {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut hang_up)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-    else {
+    let kinds = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit()];
+    let [Ok(mut terminate), Ok(mut hang_up), Ok(mut interrupt), Ok(mut quit)] = kinds.map(signal) else {
         return std::future::pending().await;
     };
+    // Ctrl-C is a key here, so an interrupt comes from another program.
     tokio::select! {
         _ = terminate.recv() => {}
         _ = hang_up.recv() => {}
+        _ = interrupt.recv() => {}
+        _ = quit.recv() => {}
     }
 }
 
@@ -351,7 +356,18 @@ impl Talk {
     }
 
     fn finished(&mut self, done: Done) {
+        let done = match done {
+            Done::Sent(sent) => {
+                self.activity.set_sending(false);
+                match sent {
+                    Ok(()) => return,
+                    Err(error) => Done::Refused(error),
+                }
+            }
+            done => done,
+        };
         match done {
+            Done::Sent(_) => {}
             Done::Command(Ok(finished)) => {
                 for row in &finished.rows {
                     self.activity.show(Style::Plain, row);
@@ -401,12 +417,12 @@ impl Talk {
             let prompt = tokio::task::spawn_blocking(move || prompt(&message, &environment)).await;
             let sent = match prompt {
                 Ok(prompt) => connection.call(prompt).await.map(drop),
-                Err(_) => return,
+                // It was stopped with the program.
+                Err(_) => Ok(()),
             };
-            if let Err(error) = sent {
-                let _ = results.send(Done::Refused(error));
-            }
+            let _ = results.send(Done::Sent(sent));
         });
+        self.activity.set_sending(true);
     }
 
     fn abort(&self) {
