@@ -34,6 +34,8 @@ pub(super) struct Activity {
     /// What the model is doing, if no tool runs.
     doing: &'static str,
     is_compacting: bool,
+    /// Whether the user is asked something.
+    is_asking: bool,
     /// How many messages were sent and not accepted yet.
     sending: usize,
     /// How many messages wait for the run.
@@ -55,6 +57,7 @@ impl Activity {
             running_since: None,
             doing: "waiting for the model",
             is_compacting: false,
+            is_asking: false,
             sending: 0,
             queued: 0,
             at_rest: String::new(),
@@ -66,6 +69,12 @@ impl Activity {
     /// Tells whether anything is in progress that can be stopped.
     pub fn is_busy(&self) -> bool {
         self.running_since.is_some() || self.is_compacting || self.sending > 0
+    }
+
+    /// Says that the next line answers a question, or does not any more.
+    pub fn set_asking(&mut self, is_asking: bool) {
+        self.is_asking = is_asking;
+        self.draw();
     }
 
     /// Takes note of a message that is sent, or of one that was accepted or refused.
@@ -90,7 +99,13 @@ impl Activity {
         // is room for half of the terminal to go.
         let width = self.screen.width().saturating_sub(1);
         let width = width.min((width / 2).max(NARROWEST_STATUS));
-        let row = if self.is_busy() { self.busy_row() } else { self.at_rest.clone() };
+        let row = if self.is_asking {
+            "your answer · Ctrl-C refuses".to_owned()
+        } else if self.is_busy() {
+            self.busy_row()
+        } else {
+            self.at_rest.clone()
+        };
         let shown = tool_rows::cut(&row, width);
         self.screen.set_status(self.screen.palette.paint(Style::Faint, &shown));
     }

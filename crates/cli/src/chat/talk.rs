@@ -144,7 +144,7 @@ async fn ended_from_outside() {
     let [Ok(mut terminate), Ok(mut hang_up), Ok(mut interrupt), Ok(mut quit)] = kinds.map(signal) else {
         return std::future::pending().await;
     };
-    // Ctrl-C is a key here, so an interrupt comes from another program.
+    // Ctrl-C is a key here. An interrupt by another program is taken for it while a line is read.
     tokio::select! {
         _ = terminate.recv() => {}
         _ = hang_up.recv() => {}
@@ -240,7 +240,8 @@ impl Talk {
         }
     }
 
-    fn show_question(&self) {
+    fn show_question(&mut self) {
+        self.activity.set_asking(!self.questions.is_empty());
         if let Some(question) = self.questions.front() {
             self.screen.show(&question.rows(self.screen.palette, self.screen.width()));
         }
@@ -262,9 +263,12 @@ impl Talk {
             Typed::End => return Turn::End,
             Typed::Interrupted { was_empty } => {
                 if let Some(question) = self.questions.pop_front() {
-                    question.refuse();
+                    self.activity.show(Style::Faint, question.refuse());
                     self.show_question();
                 } else if self.activity.is_busy() {
+                    if !self.activity.is_running() {
+                        self.activity.show(Style::Bad, "stopped");
+                    }
                     self.abort();
                 } else if was_empty && was_leaving {
                     return Turn::End;
@@ -317,7 +321,10 @@ impl Talk {
                 self.questions.push_front(question);
                 self.read_line("");
             }
-            Outcome::Chosen(choice, index) => self.choose(choice, index),
+            Outcome::Chosen(choice, index) => {
+                self.choose(choice, index);
+                self.show_question();
+            }
         }
     }
 
