@@ -408,6 +408,8 @@ def tool_calls_are_asked_about(start, folder):
 @test
 def history_and_completion(start, folder):
     (folder / "work" / "unusual.txt").write_text("the content\n")
+    for name in ("many_one.txt", "many_two.txt", "many_\x1b[2J.txt"):
+        (folder / "work" / name).touch()
     chat = start(*script(folder, {"text": "fine"}))
     chat.ready()
     chat.line("remember me")
@@ -425,6 +427,10 @@ def history_and_completion(start, folder):
     chat.wait_for("› /export")
     chat.type("\x15see @unu\t")
     chat.wait_for("› see @unusual.txt")
+    chat.type("\x15see @many\t\t")
+    chat.wait_for("@many_one.txt")
+    chat.wait_for("› see @many_", after="@many_two.txt")
+    assert b"\x1b[2J" not in chat.raw
     chat.type("\x15")
     chat.line("/quit")
     chat.end()
@@ -474,6 +480,9 @@ def first_message_and_flags_are_passed_on(start, folder):
     chat.rest(after="at once")
     chat.line("/quit")
     chat.end()
+    chat = start("--export", "x")
+    chat.wait_for("--export is not an option of bowline chat")
+    chat.end(code=2)
     chat = start("--model", "no/such")
     chat.wait_for("no/such")
     chat.end(code=1)

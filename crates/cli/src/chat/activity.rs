@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use bowline_client::{Content, Event, Message, Step, ToolReport};
+use bowline_client::{CompactionReason, Content, Event, Message, Step, ToolReport};
+
+use unicode_width::UnicodeWidthStr as _;
 
 use super::markdown::Markdown;
 use super::screen::Screen;
@@ -12,6 +14,8 @@ use crate::terminal::{plain, plain_line};
 
 /// The row above the line is no shorter than this, if the terminal has room.
 const NARROWEST_STATUS: usize = 36;
+
+const STOP_HINT: &str = " · Ctrl-C stops it";
 
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
@@ -99,10 +103,15 @@ impl Activity {
         // is room for half of the terminal to go.
         let width = self.screen.width().saturating_sub(1);
         let width = width.min((width / 2).max(NARROWEST_STATUS));
+        let busy_row = || {
+            let row = self.busy_row();
+            let hinted = format!("{row}{STOP_HINT}");
+            if !self.is_compacting && self.calls.is_empty() && hinted.width() <= width { hinted } else { row }
+        };
         let row = if self.is_asking {
             "your answer · Ctrl-C refuses".to_owned()
         } else if self.is_busy() {
-            self.busy_row()
+            busy_row()
         } else {
             self.at_rest.clone()
         };
@@ -121,10 +130,10 @@ impl Activity {
         let waiting = if self.queued > 0 { format!(" · {} queued", self.queued) } else { String::new() };
         match (&self.calls[..], self.is_compacting) {
             (_, true) => format!("{spinner} compacting the conversation{waiting}"),
-            ([], _) if self.running_since.is_none() => format!("{spinner} sending · Ctrl-C stops it"),
+            ([], _) if self.running_since.is_none() => format!("{spinner} sending"),
             ([], _) => {
                 let since = self.running_since.map(|since| since.elapsed()).unwrap_or_default();
-                format!("{spinner} {} · {}{waiting} · Ctrl-C stops it", self.doing, short(since))
+                format!("{spinner} {} · {}{waiting}", self.doing, short(since))
             }
             ([call, others @ ..], _) => {
                 let others =
@@ -179,7 +188,9 @@ impl Activity {
             Event::CompactionStart(_) => self.is_compacting = true,
             Event::CompactionEnd(record) => {
                 self.is_compacting = false;
-                if let Some(error) = &record.error_message {
+                let is_manual = record.reason == CompactionReason::Manual;
+                // Who has asked for it gets the error as the answer.
+                if let Some(error) = record.error_message.as_ref().filter(|_| !is_manual) {
                     self.show(Style::Bad, &format!("not compacted: {error}"));
                 }
             }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::BufRead as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use rustyline::completion::{Completer, Pair};
@@ -82,7 +83,13 @@ pub(super) fn start(
         let _ = editor.history_mut().add(&line);
     }
     let status = screen.status();
-    editor.set_helper(Some(Assistance { palette, known, status, line: Mutex::default() }));
+    editor.set_helper(Some(Assistance {
+        palette,
+        known,
+        status,
+        line: Mutex::default(),
+        listed: AtomicUsize::default(),
+    }));
     std::thread::spawn(move || read_lines(editor, &history, &awaited, &typed));
     Ok((screen, next))
 }
@@ -159,6 +166,8 @@ struct Assistance {
     status: Arc<Status>,
     /// The line as it was last seen.
     line: Mutex<String>,
+    /// How many candidates are listed next.
+    listed: AtomicUsize,
 }
 
 impl Assistance {
@@ -184,6 +193,7 @@ impl Completer for Assistance {
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (start, found) = known.complete(line, position);
+        self.listed.store(found.len(), Ordering::Relaxed);
         let pair = |text: String| Pair {
             display: plain(&text).into_owned(),
             replacement: plain(&text).into_owned(),
@@ -211,6 +221,14 @@ impl Highlighter for Assistance {
                 Cow::Owned(format!("{}\n{mark}", self.status.row()))
             }
             None => Cow::Borrowed(prompt),
+        }
+    }
+
+    /// Ends a list with an empty row: the line editor removes its last one, where the row above the line would be.
+    fn highlight_candidate<'c>(&self, candidate: &'c str, _: CompletionType) -> Cow<'c, str> {
+        match self.listed.fetch_sub(1, Ordering::Relaxed) {
+            1 => Cow::Owned(format!("{candidate}\n")),
+            _ => Cow::Borrowed(candidate),
         }
     }
 

@@ -126,9 +126,9 @@ impl Screen {
                     drawn.is_repaint_due.store(false, Ordering::SeqCst);
                 }
                 if is_past {
-                    print_plainly(&message)
+                    print_plainly(&message);
                 } else {
-                    print(message)
+                    print(message);
                 }
                 left.fetch_sub(1, Ordering::Relaxed);
             }

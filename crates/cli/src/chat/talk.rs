@@ -10,7 +10,7 @@ use bowline_client::{
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::activity::Activity;
-use super::commands::{self, Action, COMMANDS, Choice, Finished};
+use super::commands::{self, Action, COMMANDS, Choice, Command, Finished};
 use super::completion::{existing, named_files};
 use super::line_editor::{Next, SharedKnown, Typed};
 use super::questions::{Outcome, Question};
@@ -19,10 +19,13 @@ use super::style::Style;
 use crate::environment::Environment;
 use crate::one_shot::Attachments;
 use crate::similar::nearest;
-use crate::terminal::plain;
+use crate::terminal::{hanging, plain};
 
 /// How often the spinner turns.
 const TICK: Duration = Duration::from_millis(250);
+
+/// Where the help says what a command does.
+const COMMAND_COLUMN: usize = 21;
 
 /// What a conversation is made of.
 pub(super) struct Parts {
@@ -288,11 +291,15 @@ impl Talk {
             self.read_line("");
             return Turn::GoOn;
         }
-        if let Some(question) = self.questions.pop_front() {
+        let (name, argument) = commands::split(line.trim());
+        if commands::find(name).is_some() && matches!(self.questions.front(), Some(Question::Choice(_))) {
+            // The user has changed their mind.
+            self.questions.pop_front();
+            self.show_question();
+        } else if let Some(question) = self.questions.pop_front() {
             self.answer(question, &line);
             return Turn::GoOn;
         }
-        let (name, argument) = commands::split(line.trim());
         if let Some(command) = commands::find(name) {
             return self.command(command.action, argument);
         }
@@ -397,12 +404,14 @@ impl Talk {
     }
 
     fn help(&self) {
-        let mut rows: Vec<_> = COMMANDS
-            .iter()
-            .map(|command| {
-                format!("  {:<18} {}", format!("{} {}", command.name, command.argument), command.about)
-            })
-            .collect();
+        let width = self.screen.width().max(COMMAND_COLUMN + 20);
+        let row = |command: &Command| {
+            let named = format!("{} {}", command.name, command.argument);
+            let mut row = format!("  {named:<0$}", COMMAND_COLUMN - 2);
+            hanging(&mut row, command.about, COMMAND_COLUMN, width);
+            row
+        };
+        let mut rows: Vec<_> = COMMANDS.iter().map(row).collect();
         if let Some(others) = self.passed_on.as_ref().filter(|others| !others.is_empty()) {
             rows.push(format!("  of extensions, templates and skills: {}", others.join(" ")));
         }
