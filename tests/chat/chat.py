@@ -661,6 +661,43 @@ def two_conversations_share_the_history(start, folder):
 
 
 @test
+def documented_conversation_is_what_is_shown(start, folder):
+    work = folder / "work"
+    (work / "parse.py").write_text('def parse(text):\n    """Reads a number."""\n    return int(text)\n')
+    (work / "check").write_text("#!/bin/sh\ngrep -q strip parse.py || { echo 2 failed; exit 1; }\n"
+                                "until [ -e ../steered ]; do sleep 0.1; done\n")
+    (work / "check").chmod(0o755)
+    check = {"name": "bash", "arguments": {"command": "./check"}}
+    edit = {"name": "edit", "arguments": {
+        "path": "parse.py", "oldText": "    return int(text)", "newText": "    return int(text.strip())"}}
+    answer = ("It passes now. **What was wrong:**\n\n| input | before | after |\n|---|---|--:|\n| `\" 7\"` | error | 7 |\n"
+              "| `\"7\"` | 7 | 7 |\n\n`parse` did not strip white space, so numbers from the form failed.\n")
+    arguments = script(folder, {"text": "I run it first.", "toolCalls": [check]}, {"toolCalls": [edit]},
+                       {"toolCalls": [check]}, {"text": answer})
+    arguments.remove("--no-session")
+    chat = start(*arguments, columns=76)
+    chat.ready()
+    chat.line("why does the check fail?")
+    chat.wait_for("bash ./check", after="✓ edit")
+    chat.line("keep the function small")
+    chat.wait_for("(the agent reads this")
+    (folder / "steered").touch()
+    chat.rest(after="from the form failed.")
+    chat.line("/undo")
+    chat.rest(after="restored: ")
+    chat.line("/tree")
+    chat.wait_for("your answer", after="a number, or Ctrl-C for none")
+    page = (ROOT / "docs" / "chat.md").read_text()
+    documented = page.partition("```text\n")[2].partition("```")[0].strip()
+    shown = chat.screen.text()
+    shown = shown[shown.rindex("› why does"):]
+    times = re.compile(r" \d+(\.\d)?s$", re.MULTILINE)
+    assert times.sub(" 0s", shown) == times.sub(" 0s", documented), shown
+    chat.line("/quit")
+    chat.end()
+
+
+@test
 def pipes_are_refused_with_the_alternative(start, folder):
     master, slave = pty.openpty()
     for streams in ({"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}, {"stdin": slave, "stdout": subprocess.PIPE},
