@@ -54,7 +54,7 @@ const TAKES_EMPTY: &[&str] = &[
 ];
 
 /// Flags that run something once.
-const ONE_SHOT: &[&str] = &["--print", "--output", "--export"];
+const ONE_SHOT: &[&str] = &["--print", "--output", "--output-schema", "--output-retries", "--export"];
 
 /// Flags that narrow or change what `--list-models` shows.
 const LISTING: &[&str] =
@@ -488,6 +488,9 @@ impl Arguments {
         }
         if self.system_prompt.is_some() && self.system_file.is_some() {
             return Err(Failure::Usage("--system and --system-prompt cannot be used together".to_owned()));
+        }
+        if self.output_retries.is_some() && self.output_schema.is_none() && self.action != Action::Rpc {
+            return Err(Failure::Usage("--output-retries needs --output-schema FILE".to_owned()));
         }
         if self.local && !matches!(self.action, Action::ListModels | Action::Packages(_) | Action::Help) {
             return Err(Failure::Usage("--local is for --list-models, install and remove".to_owned()));

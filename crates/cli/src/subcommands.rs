@@ -52,6 +52,9 @@ const COMMON: &[&str] = &["--help", "--version", "--cwd"];
 const LIMITS: &[&str] =
     &["--max-cost", "--max-tokens", "--max-turns", "--max-tool-calls", "--max-time", "--offline"];
 
+/// Flags that do something else than serve a client.
+const OTHER_WORK: &[&str] = &["--export", "--out"];
+
 /// Every subcommand, in the order of the help.
 pub(crate) const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand {
@@ -329,7 +332,8 @@ impl Subcommand {
     fn has_general_flag(&self, long: &str) -> bool {
         let is_passed_on = || {
             let is_served = |group: Group| !matches!(group, Group::Mode | Group::Subcommand);
-            flags().any(|flag| flag.long == long && (is_served(flag.group) || LIMITS.contains(&long)))
+            !OTHER_WORK.contains(&long)
+                && flags().any(|flag| flag.long == long && (is_served(flag.group) || LIMITS.contains(&long)))
         };
         self.flags.contains(&long) || COMMON.contains(&long) || (self.passes_flags_on && is_passed_on())
     }

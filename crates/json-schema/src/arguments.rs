@@ -119,7 +119,9 @@ fn check_members(
         }
     }
     for name in required {
-        if !checked.contains_key(name) && !problems.iter().any(|problem| problem.contains(&inner(name))) {
+        // One with a wrong value is not missing.
+        let known = format!("- {}:", inner(name));
+        if !checked.contains_key(name) && !problems.iter().any(|problem| problem.starts_with(&known)) {
             problems.push(format!("- {}: missing", inner(name)));
         }
     }
@@ -255,6 +257,8 @@ mod tests {
     #[test]
     fn other_deviations_are_errors_that_name_the_place() {
         check_arguments(json!({}), Err("- path: missing"));
+        // The place of another problem may have its name in it.
+        check_arguments(json!({"deep": {"path": 1}}), Err("- path: missing"));
         check_arguments(json!({"path": null}), Err("- path: must be a string, but is null"));
         check_arguments(json!({"path": ["x"]}), Err("- path: must be a string, but is [\"x\"]"));
         check_arguments(json!({"path": ""}), Err("- path: must be at least 1, but is 0"));

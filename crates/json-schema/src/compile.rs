@@ -7,17 +7,21 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
+use crate::decimal::Decimal;
 use crate::formats;
 use crate::pattern::Pattern;
-use crate::schema::{Bound, Counted, Items, LARGEST_SCHEMA, Members, Node, NodeId, Rule, SchemaError, Size};
+use crate::schema::{
+    Allowed, Bound, Counted, Items, LARGEST_SCHEMA, Members, Node, NodeId, Rule, SchemaError, Size,
+};
 use crate::wording::{noun, shorten};
 
 /// The most schemas within a schema, and how deep they are nested.
 const MOST_NODES: usize = 5000;
 const DEEPEST: usize = 64;
 
-/// The most regular expressions.
+/// The most regular expressions, and the most bytes of the automata that they become.
 const MOST_PATTERNS: usize = 200;
+const LARGEST_PATTERNS: usize = 4 * 1024 * 1024;
 
 /// How many schemas may follow one another for the same value.
 const LONGEST_CHAIN: usize = 64;
@@ -77,6 +81,7 @@ pub(crate) fn compile(source: &Value) -> Result<Vec<Node>, SchemaError> {
         nodes: Vec::new(),
         paths: Vec::new(),
         patterns: 0,
+        pattern_size: 0,
     };
     compiler.node(String::new(), source)?;
     while let Some((id, schema)) = compiler.waiting.pop_front() {
@@ -104,6 +109,8 @@ struct Compiler<'source> {
     nodes: Vec<Node>,
     paths: Vec<String>,
     patterns: usize,
+    /// The bytes of the automata of those.
+    pattern_size: usize,
 }
 
 impl<'source> Compiler<'source> {
@@ -167,18 +174,18 @@ impl<'source> Compiler<'source> {
         }
         Ok(Some(match name {
             "type" => Rule::Types(types(value, place)?),
-            "const" => Rule::OneOfValues(vec![value.clone()]),
+            "const" => Rule::OneOfValues(Allowed::new(vec![value.clone()])),
             "enum" => match value.as_array() {
-                Some(values) if !values.is_empty() => Rule::OneOfValues(values.clone()),
+                Some(values) if !values.is_empty() => Rule::OneOfValues(Allowed::new(values.clone())),
                 _ => return Err(at(place, "it must be a list of values that is not empty")),
             },
             "multipleOf" => match value {
-                Value::Number(number) if number.as_f64().is_some_and(|number| number > 0.0) => {
+                Value::Number(number) if Decimal::of(number).is_positive() => {
                     Rule::MultipleOf(number.clone())
                 }
                 _ => return Err(at(place, "it must be a number above 0")),
             },
-            "pattern" => Rule::Matches(self.pattern(text(value, place)?, place)?),
+            "pattern" => Rule::Matches(Box::new(self.pattern(text(value, place)?, place)?)),
             "format" => {
                 let name = text(value, place)?;
                 let known = || formats::FORMATS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
@@ -227,12 +234,14 @@ impl<'source> Compiler<'source> {
     fn target(&mut self, reference: &str, place: &str) -> Result<NodeId, SchemaError> {
         let Some(path) = reference.strip_prefix('#').filter(|path| path.is_empty() || path.starts_with('/'))
         else {
+            let reference = shorten(reference, 200);
             let reason = format!("\"{reference}\" is not within the schema; use the form #/$defs/name");
             return Err(at(place, &reason));
         };
-        let schema = self.root.pointer(path);
-        let schema = schema.ok_or_else(|| at(place, &format!("there is nothing at \"{reference}\"")))?;
-        self.node(path.to_owned(), schema)
+        let nothing = || at(place, &format!("there is nothing at \"{}\"", shorten(reference, 200)));
+        let path = percent_decoded(path).ok_or_else(nothing)?;
+        let schema = self.root.pointer(&path).ok_or_else(nothing)?;
+        self.node(path, schema)
     }
 
     fn pattern(&mut self, source: &str, place: &str) -> Result<Pattern, SchemaError> {
@@ -240,7 +249,12 @@ impl<'source> Compiler<'source> {
         if self.patterns > MOST_PATTERNS {
             return Err(at(place, &format!("there are more than {MOST_PATTERNS} patterns")));
         }
-        Pattern::new(source).map_err(|reason| at(place, &reason))
+        let pattern = Pattern::new(source, self.patterns - 1).map_err(|reason| at(place, &reason))?;
+        self.pattern_size += pattern.size();
+        if self.pattern_size > LARGEST_PATTERNS {
+            return Err(at(place, "this and the patterns before it are too large together"));
+        }
+        Ok(pattern)
     }
 
     fn list(&mut self, value: &'source Value, place: &str) -> Result<Vec<NodeId>, SchemaError> {
@@ -341,8 +355,10 @@ const SIZES: &[(&str, Counted, bool)] = &[
 /// Returns the rule of a keyword that is a limit.
 fn limit(name: &str, value: &Value, place: &str) -> Option<Result<Rule, SchemaError>> {
     if let Some(&(_, is_upper, is_exclusive)) = BOUNDS.iter().find(|(known, ..)| *known == name) {
-        let bound = value.as_f64().map(|limit| Rule::Bound(Bound { limit, is_upper, is_exclusive }));
-        return Some(bound.ok_or_else(|| at(place, "it must be a number")));
+        return Some(match value {
+            Value::Number(limit) => Ok(Rule::Bound(Bound { limit: limit.clone(), is_upper, is_exclusive })),
+            _ => Err(at(place, "it must be a number")),
+        });
     }
     let &(_, counted, is_upper) = SIZES.iter().find(|(known, ..)| *known == name)?;
     Some(count(value, place).map(|limit| Rule::Size(Size { counted, limit, is_upper })))
@@ -373,6 +389,21 @@ fn unsupported(name: &str, path: &str) -> SchemaError {
 /// Returns the JSON Pointer of a member.
 pub(crate) fn pointer(path: &str, name: &str) -> String {
     format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Returns the text that the fragment of an address stands for.
+fn percent_decoded(fragment: &str) -> Option<String> {
+    let mut decoded = Vec::with_capacity(fragment.len());
+    let mut bytes = fragment.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            decoded.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(bytes.next()?).to_digit(16);
+        decoded.push(u8::try_from(digit()? * 16 + digit()?).ok()?);
+    }
+    String::from_utf8(decoded).ok()
 }
 
 fn text<'value>(value: &'value Value, place: &str) -> Result<&'value str, SchemaError> {

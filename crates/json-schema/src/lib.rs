@@ -9,10 +9,12 @@
 mod arguments;
 mod check;
 mod compile;
+mod decimal;
 mod equality;
 mod formats;
 pub mod javascript_pattern;
 mod pattern;
+mod place;
 mod schema;
 mod wording;
 

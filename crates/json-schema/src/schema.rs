@@ -1,6 +1,8 @@
 //! A schema that was checked itself, ready to check values.
 
-use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Number, Value};
 
 use crate::formats::Format;
 use crate::pattern::Pattern;
@@ -27,11 +29,11 @@ pub(crate) enum Rule {
     /// No value is allowed.
     Never,
     Types(Vec<String>),
-    OneOfValues(Vec<Value>),
+    OneOfValues(Allowed),
     Bound(Bound),
-    MultipleOf(serde_json::Number),
+    MultipleOf(Number),
     Size(Size),
-    Matches(Pattern),
+    Matches(Box<Pattern>),
     Has(&'static Format),
     Required(Vec<String>),
     Members(Members),
@@ -56,10 +58,25 @@ pub(crate) enum Rule {
     Reference(NodeId),
 }
 
+/// The values that are allowed.
+#[derive(Debug)]
+pub(crate) struct Allowed {
+    pub values: Vec<Value>,
+    /// What they have in common with the values that are the same.
+    pub keys: HashSet<String>,
+}
+
+impl Allowed {
+    pub fn new(values: Vec<Value>) -> Self {
+        let keys = values.iter().map(crate::equality::key).collect();
+        Self { values, keys }
+    }
+}
+
 /// A limit on a number.
 #[derive(Debug)]
 pub(crate) struct Bound {
-    pub limit: f64,
+    pub limit: Number,
     pub is_upper: bool,
     pub is_exclusive: bool,
 }
@@ -83,7 +100,7 @@ pub(crate) enum Counted {
 /// The schemas of the members of an object.
 #[derive(Debug, Default)]
 pub(crate) struct Members {
-    pub named: std::collections::HashMap<String, NodeId>,
+    pub named: HashMap<String, NodeId>,
     pub matching: Vec<(Pattern, NodeId)>,
     /// Of those that none of the others is for.
     pub others: Option<NodeId>,

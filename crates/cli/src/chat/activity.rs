@@ -2,13 +2,20 @@
 
 use std::time::{Duration, Instant};
 
-use bowline_client::{Content, Event, Message, Step, ToolReport};
+use bowline_client::{CompactionReason, Content, Event, Message, Step, ToolReport};
+
+use unicode_width::UnicodeWidthStr as _;
 
 use super::markdown::Markdown;
 use super::screen::Screen;
 use super::style::Style;
 use super::tool_rows;
 use crate::terminal::{plain, plain_line};
+
+/// The row above the line is no shorter than this, if the terminal has room.
+const NARROWEST_STATUS: usize = 36;
+
+const STOP_HINT: &str = " · Ctrl-C stops it";
 
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
@@ -31,6 +38,10 @@ pub(super) struct Activity {
     /// What the model is doing, if no tool runs.
     doing: &'static str,
     is_compacting: bool,
+    /// Whether the user is asked something.
+    is_asking: bool,
+    /// How many messages were sent and not accepted yet.
+    sending: usize,
     /// How many messages wait for the run.
     queued: usize,
     /// What is shown when nothing is in progress.
@@ -50,6 +61,8 @@ impl Activity {
             running_since: None,
             doing: "waiting for the model",
             is_compacting: false,
+            is_asking: false,
+            sending: 0,
             queued: 0,
             at_rest: String::new(),
             frame: 0,
@@ -57,9 +70,21 @@ impl Activity {
         }
     }
 
-    /// Tells whether a run or a compaction is in progress.
+    /// Tells whether anything is in progress that can be stopped.
     pub fn is_busy(&self) -> bool {
-        self.running_since.is_some() || self.is_compacting
+        self.running_since.is_some() || self.is_compacting || self.sending > 0
+    }
+
+    /// Says that the next line answers a question, or does not any more.
+    pub fn set_asking(&mut self, is_asking: bool) {
+        self.is_asking = is_asking;
+        self.draw();
+    }
+
+    /// Takes note of a message that is sent, or of one that was accepted or refused.
+    pub fn set_sending(&mut self, is_sent: bool) {
+        self.sending = if is_sent { self.sending + 1 } else { self.sending.saturating_sub(1) };
+        self.draw();
     }
 
     pub fn is_running(&self) -> bool {
@@ -74,8 +99,22 @@ impl Activity {
 
     /// Draws the row above the line.
     pub fn draw(&mut self) {
+        // Where a terminal that becomes narrower wraps the row, the line editor does not know and leaves a part of it. So there
+        // is room for half of the terminal to go.
         let width = self.screen.width().saturating_sub(1);
-        let row = if self.is_busy() { self.busy_row() } else { self.at_rest.clone() };
+        let width = width.min((width / 2).max(NARROWEST_STATUS));
+        let busy_row = || {
+            let row = self.busy_row();
+            let hinted = format!("{row}{STOP_HINT}");
+            if !self.is_compacting && self.calls.is_empty() && hinted.width() <= width { hinted } else { row }
+        };
+        let row = if self.is_asking {
+            "your answer · Ctrl-C refuses".to_owned()
+        } else if self.is_busy() {
+            busy_row()
+        } else {
+            self.at_rest.clone()
+        };
         let shown = tool_rows::cut(&row, width);
         self.screen.set_status(self.screen.palette.paint(Style::Faint, &shown));
     }
@@ -91,9 +130,10 @@ impl Activity {
         let waiting = if self.queued > 0 { format!(" · {} queued", self.queued) } else { String::new() };
         match (&self.calls[..], self.is_compacting) {
             (_, true) => format!("{spinner} compacting the conversation{waiting}"),
+            ([], _) if self.running_since.is_none() => format!("{spinner} sending"),
             ([], _) => {
                 let since = self.running_since.map(|since| since.elapsed()).unwrap_or_default();
-                format!("{spinner} {} · {}{waiting} · Ctrl-C stops it", self.doing, short(since))
+                format!("{spinner} {} · {}{waiting}", self.doing, short(since))
             }
             ([call, others @ ..], _) => {
                 let others =
@@ -123,7 +163,6 @@ impl Activity {
             }
             Event::MessageStart(record) => {
                 if let Message::Assistant(_) = &record.message {
-                    self.markdown.set_width(self.screen.width());
                     self.has_shown_text = false;
                 }
             }
@@ -149,7 +188,9 @@ impl Activity {
             Event::CompactionStart(_) => self.is_compacting = true,
             Event::CompactionEnd(record) => {
                 self.is_compacting = false;
-                if let Some(error) = &record.error_message {
+                let is_manual = record.reason == CompactionReason::Manual;
+                // Who has asked for it gets the error as the answer.
+                if let Some(error) = record.error_message.as_ref().filter(|_| !is_manual) {
                     self.show(Style::Bad, &format!("not compacted: {error}"));
                 }
             }
@@ -177,6 +218,7 @@ impl Activity {
         match step {
             Step::TextDelta(step) => {
                 self.doing = "answering";
+                self.markdown.set_width(self.screen.width());
                 let rows = self.markdown.feed(&step.delta);
                 self.show_answer(&rows);
             }

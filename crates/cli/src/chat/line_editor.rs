@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::BufRead as _;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use rustyline::completion::{Completer, Pair};
@@ -14,11 +14,13 @@ use rustyline::history::{History as _, MemHistory};
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, ExternalPrinter as _, Helper};
 use tokio::sync::mpsc::UnboundedSender;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::completion::Known;
 use super::history::{HistoryFile, MOST_LINES};
 use super::screen::{Screen, Status, print_plainly};
 use super::style::{Palette, Style};
+use super::terminal_mode;
 use crate::failure::Failure;
 use crate::terminal::plain;
 
@@ -56,7 +58,7 @@ pub(super) fn start(
 ) -> Result<(Screen, Next), Failure> {
     let (next, awaited) = mpsc::channel();
     if is_simple {
-        let screen = Screen::new(palette, |message| print_plainly(&message));
+        let screen = Screen::simple(palette);
         std::thread::spawn(move || read_simply(&awaited, &typed));
         return Ok((screen, next));
     }
@@ -81,8 +83,13 @@ pub(super) fn start(
         let _ = editor.history_mut().add(&line);
     }
     let status = screen.status();
-    let line_is_empty = Arc::new(AtomicBool::new(true));
-    editor.set_helper(Some(Assistance { palette, known, status, line_is_empty }));
+    editor.set_helper(Some(Assistance {
+        palette,
+        known,
+        status,
+        line: Mutex::default(),
+        listed: AtomicUsize::default(),
+    }));
     std::thread::spawn(move || read_lines(editor, &history, &awaited, &typed));
     Ok((screen, next))
 }
@@ -96,9 +103,13 @@ fn read_lines(
     while let Ok(initial) = awaited.recv() {
         if let Some(assistance) = editor.helper() {
             assistance.status.hide(false);
-            assistance.line_is_empty.store(initial.is_empty(), Ordering::Relaxed);
+            assistance.set_line(&initial);
         }
-        let event = match editor.readline_with_initial(PROMPT, (&plain(&initial), "")) {
+        let read = editor.readline_with_initial(PROMPT, (&plain(&initial), ""));
+        if let Some(assistance) = editor.helper() {
+            assistance.status.gate.close();
+        }
+        let event = match read {
             Ok(line) => {
                 // A backslash at the end of a line continues it.
                 let line = line.replace("\\\n", "\n");
@@ -108,8 +119,9 @@ fn read_lines(
                 Typed::Line(line)
             }
             Err(ReadlineError::Interrupted) => {
-                let was_empty = editor.helper().is_none_or(|it| it.line_is_empty.load(Ordering::Relaxed));
-                Typed::Interrupted { was_empty }
+                let line = editor.helper().map(Assistance::line).unwrap_or_default();
+                print_plainly(&without_status(&line, terminal_mode::columns()));
+                Typed::Interrupted { was_empty: line.is_empty() }
             }
             Err(_) => Typed::End,
         };
@@ -117,6 +129,16 @@ fn read_lines(
             return;
         }
     }
+}
+
+/// Returns what removes the row above a line that was given up, and the line too if there is nothing on it. The cursor is on
+/// the row below them.
+fn without_status(line: &str, columns: usize) -> String {
+    if line.is_empty() {
+        return "\u{1b}[2A\r\u{1b}[J".to_owned();
+    }
+    let rows: usize = format!("› {line}").split('\n').map(|row| row.width() / columns.max(1) + 1).sum();
+    format!("\u{1b}[{0}A\r\u{1b}[K\u{1b}[{0}B", rows + 1)
 }
 
 /// Reads lines from a terminal that can do nothing else.
@@ -142,7 +164,20 @@ struct Assistance {
     palette: Palette,
     known: SharedKnown,
     status: Arc<Status>,
-    line_is_empty: Arc<AtomicBool>,
+    /// The line as it was last seen.
+    line: Mutex<String>,
+    /// How many candidates are listed next.
+    listed: AtomicUsize,
+}
+
+impl Assistance {
+    fn line(&self) -> String {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_line(&self, line: &str) {
+        line.clone_into(&mut self.line.lock().unwrap_or_else(PoisonError::into_inner));
+    }
 }
 
 impl Helper for Assistance {}
@@ -158,6 +193,7 @@ impl Completer for Assistance {
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (start, found) = known.complete(line, position);
+        self.listed.store(found.len(), Ordering::Relaxed);
         let pair = |text: String| Pair {
             display: plain(&text).into_owned(),
             replacement: plain(&text).into_owned(),
@@ -171,13 +207,14 @@ impl Hinter for Assistance {
 
     /// Gives no hint, but sees every change of the line.
     fn hint(&self, line: &str, _: usize, _: &Context<'_>) -> Option<String> {
-        self.line_is_empty.store(line.is_empty(), Ordering::Relaxed);
+        self.set_line(line);
         None
     }
 }
 
 impl Highlighter for Assistance {
     fn highlight_prompt<'b, 's: 'b, 'p: 'b>(&'s self, prompt: &'p str, _: bool) -> Cow<'b, str> {
+        self.status.gate.open();
         match prompt.split_once('\n') {
             Some((_, mark)) => {
                 let mark = self.palette.paint(Style::Bold, mark);
@@ -187,10 +224,19 @@ impl Highlighter for Assistance {
         }
     }
 
+    /// Ends a list with an empty row: the line editor removes its last one, where the row above the line would be.
+    fn highlight_candidate<'c>(&self, candidate: &'c str, _: CompletionType) -> Cow<'c, str> {
+        match self.listed.fetch_sub(1, Ordering::Relaxed) {
+            1 => Cow::Owned(format!("{candidate}\n")),
+            _ => Cow::Borrowed(candidate),
+        }
+    }
+
     /// Has the line drawn once more when it is accepted, without the row above it: it is a part of what was said then.
     fn highlight_char(&self, _: &str, _: usize, kind: CmdKind) -> bool {
         if kind == CmdKind::ForcedRefresh {
             self.status.hide(true);
+            self.status.gate.close();
         }
         true
     }

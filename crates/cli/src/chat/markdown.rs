@@ -1,15 +1,21 @@
 //! Markdown as it arrives, in rows for the terminal. A row is complete as soon as the next word does not fit on it, so a
-//! long paragraph does not wait for its end.
+//! long paragraph does not wait for its end. Only a table does, because its columns are aligned.
 //!
 //! Nothing of the text reaches the terminal unseen: its control characters are escaped first.
 
 use unicode_width::UnicodeWidthStr as _;
 
+use super::flow::{Flow, gap};
 use super::style::{Palette, Style};
+use super::table;
 use crate::terminal::plain;
 
-/// How much of a line without an end is kept back. A model that never ends its line is shown in pieces.
+/// How much of a line without an end is kept back, and of a table. A model that never ends them is shown in pieces.
 const LONGEST_LINE: usize = 64 * 1024;
+const LARGEST_TABLE: usize = 64 * 1024;
+
+/// The most columns of a line between two parts.
+const LONGEST_RULE: usize = 40;
 
 /// Turns Markdown into rows.
 #[derive(Debug)]
@@ -20,30 +26,34 @@ pub(super) struct Markdown {
     pending: String,
     /// The paragraph or list item that goes on.
     flow: Option<Flow>,
-    is_in_fence: bool,
+    fence: Option<Fence>,
+    /// The lines of a table that has not ended.
+    table: Vec<String>,
     /// Whether the last row was empty, so that no other empty one follows.
     is_after_blank: bool,
 }
 
-/// A line of the source, which becomes one or several rows.
-#[derive(Debug)]
-struct Flow {
-    /// What each row but the first begins with.
-    indent: usize,
-    base: Style,
-    row: String,
-    used: usize,
-    /// Whether the row has a word.
-    has_word: bool,
-    marks: Marks,
+/// What a block of code began with: only as much of the same ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fence {
+    mark: char,
+    length: usize,
 }
 
-/// The emphasis that is open.
-#[derive(Debug, Default)]
-struct Marks {
-    is_bold: bool,
-    is_italic: bool,
-    is_code: bool,
+impl Fence {
+    /// Returns the fence that a line begins with.
+    fn opened_by(trimmed: &str) -> Option<Self> {
+        let mark = trimmed.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+        let rest = trimmed.trim_start_matches(mark);
+        let length = trimmed.len() - rest.len();
+        // Code within a line has its end there.
+        (length >= 3 && !(mark == '`' && rest.contains('`'))).then_some(Self { mark, length })
+    }
+
+    fn is_closed_by(self, trimmed: &str) -> bool {
+        let rest = trimmed.trim_start_matches(self.mark);
+        trimmed.len() - rest.len() >= self.length && rest.trim().is_empty()
+    }
 }
 
 impl Markdown {
@@ -53,7 +63,8 @@ impl Markdown {
             width: width.max(20),
             pending: String::new(),
             flow: None,
-            is_in_fence: false,
+            fence: None,
+            table: Vec::new(),
             is_after_blank: true,
         }
     }
@@ -67,11 +78,14 @@ impl Markdown {
     pub fn feed(&mut self, text: &str) -> Vec<String> {
         self.pending.push_str(&plain(&text.replace('\r', "")).replace('\t', "    "));
         let mut rows = Vec::new();
-        while let Some(end) = self.pending.find('\n') {
-            let rest = self.pending.split_off(end + 1);
-            let mut line = std::mem::replace(&mut self.pending, rest);
-            line.pop();
-            self.line(&line, &mut rows);
+        if text.contains('\n') {
+            let text = std::mem::take(&mut self.pending);
+            let mut rest = text.as_str();
+            while let Some((line, after)) = rest.split_once('\n') {
+                self.line(line, &mut rows);
+                rest = after;
+            }
+            rest.clone_into(&mut self.pending);
         }
         self.flow_on(&mut rows);
         rows
@@ -84,7 +98,8 @@ impl Markdown {
         if !line.is_empty() || self.flow.is_some() {
             self.line(&line, &mut rows);
         }
-        self.is_in_fence = false;
+        self.end_table(&mut rows);
+        self.fence = None;
         self.is_after_blank = true;
         rows
     }
@@ -100,33 +115,47 @@ impl Markdown {
         } else {
             self.words(line, rows);
         }
-        if let Some(flow) = self.flow.take() {
-            rows.push(flow.row);
-        }
+        rows.extend(self.flow.take().map(Flow::end));
     }
 
-    /// Takes a line that becomes one row as it is. Returns whether it is one.
+    /// Takes a line that is not made of words. Returns whether it is one.
     fn whole_line(&mut self, line: &str, rows: &mut Vec<String>) -> bool {
         let trimmed = line.trim_start();
-        if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
-            self.is_in_fence = !self.is_in_fence;
-            rows.push(self.palette.paint(Style::Faint, line));
-        } else if self.is_in_fence {
-            rows.push(self.palette.paint(Style::Code, line));
-        } else if trimmed.is_empty() {
-            if !self.is_after_blank {
-                rows.push(String::new());
-            }
-            self.is_after_blank = true;
-            return true;
+        if let Some(fence) = self.fence {
+            let is_end = fence.is_closed_by(trimmed);
+            self.fence = Some(fence).filter(|_| !is_end);
+            rows.push(self.palette.paint(if is_end { Style::Faint } else { Style::Code }, line));
         } else if trimmed.starts_with('|') {
-            rows.push(line.to_owned());
+            self.table.push(line.to_owned());
+            if self.table.iter().map(String::len).sum::<usize>() > LARGEST_TABLE {
+                self.end_table(rows);
+            }
         } else {
-            self.is_after_blank = false;
-            return false;
+            self.end_table(rows);
+            if let Some(fence) = Fence::opened_by(trimmed) {
+                self.fence = Some(fence);
+                rows.push(self.palette.paint(Style::Faint, line));
+            } else if is_rule(trimmed) {
+                rows.push(self.palette.paint(Style::Faint, &"─".repeat(self.width.min(LONGEST_RULE))));
+            } else if trimmed.is_empty() {
+                if !self.is_after_blank {
+                    rows.push(String::new());
+                }
+                self.is_after_blank = true;
+                return true;
+            } else {
+                self.is_after_blank = false;
+                return false;
+            }
         }
         self.is_after_blank = false;
         true
+    }
+
+    fn end_table(&mut self, rows: &mut Vec<String>) {
+        if !self.table.is_empty() {
+            rows.extend(table::rows(self.palette, &std::mem::take(&mut self.table), self.width));
+        }
     }
 
     /// Takes the words of a line that has not ended yet.
@@ -136,19 +165,32 @@ impl Markdown {
             return self.line(&line, rows);
         }
         if self.flow.is_none() {
-            // What kind of line it is shows at its first space, unless it is one that is taken whole.
+            // What kind of line it is shows at its first space, or when no mark could be as long, unless it is one that is
+            // taken whole.
             let trimmed = self.pending.trim_start();
-            let is_whole = self.is_in_fence || trimmed.starts_with(['|', '`', '~']) || trimmed.is_empty();
-            if is_whole || !trimmed.contains(' ') {
+            let may_be_fence = |mark: char| trimmed.chars().take(3).all(|letter| letter == mark);
+            let is_whole = self.fence.is_some()
+                || trimmed.is_empty()
+                || trimmed.starts_with('|')
+                || may_be_fence('`')
+                || may_be_fence('~');
+            if is_whole || !trimmed.contains(' ') && trimmed.width() <= self.width {
                 return;
             }
+            self.end_table(rows);
             self.is_after_blank = false;
             let line = std::mem::take(&mut self.pending);
             self.pending = self.begin(&line);
         }
-        // The last word may go on.
-        if let Some(end) = self.pending.rfind(' ') {
-            let rest = self.pending.split_off(end + 1);
+        // The last word may go on. In scripts without spaces it is as long as the paragraph.
+        let end = self.pending.rfind(' ').map(|space| space + 1);
+        let is_long = |rest: &str| rest.len() > 3 * self.width;
+        let end = match end {
+            Some(end) if !is_long(&self.pending[end..]) => Some(end),
+            end => gap(&self.pending).or(end),
+        };
+        if let Some(end) = end {
+            let rest = self.pending.split_off(end);
             let words = std::mem::replace(&mut self.pending, rest);
             self.words(&words, rows);
         }
@@ -170,102 +212,28 @@ impl Markdown {
             _ if is_number => (format!("{mark} "), Style::Plain, rest),
             _ => (String::new(), Style::Plain, trimmed),
         };
-        let depth = depth.min(self.width / 4);
-        let mut row = " ".repeat(depth);
-        self.palette.add(&mut row, Style::Faint, &shown);
-        let indent = depth + shown.width();
-        self.flow = Some(Flow { indent, base, row, used: indent, has_word: false, marks: Marks::default() });
+        let depth = " ".repeat(depth.min(self.width / 4));
+        let first = format!("{depth}{}", self.palette.paint(Style::Faint, &shown));
+        let others = match mark {
+            ">" => first.clone(),
+            _ => format!("{depth}{}", " ".repeat(shown.width())),
+        };
+        self.flow = Some(Flow::new(self.palette, base, first, others, depth.len() + shown.width()));
         rest.to_owned()
     }
 
     fn words(&mut self, text: &str, rows: &mut Vec<String>) {
-        let (width, palette) = (self.width, self.palette);
-        let Some(flow) = &mut self.flow else { return };
-        for word in text.split(' ').filter(|word| !word.is_empty()) {
-            flow.word(word, width, palette, rows);
+        if let Some(flow) = &mut self.flow {
+            flow.words(text, self.width, rows);
         }
     }
 }
 
-impl Flow {
-    /// Adds a word, on a row of its own if it does not fit.
-    fn word(&mut self, word: &str, width: usize, palette: Palette, rows: &mut Vec<String>) {
-        let pieces = self.marks.split(word, self.base);
-        let length: usize = pieces.iter().map(|(_, text)| text.width()).sum();
-        if self.has_word && self.used + 1 + length > width {
-            rows.push(std::mem::replace(&mut self.row, " ".repeat(self.indent)));
-            (self.used, self.has_word) = (self.indent, false);
-        }
-        if self.has_word {
-            self.row.push(' ');
-            self.used += 1;
-        }
-        for (style, text) in pieces {
-            palette.add(&mut self.row, style, &text);
-        }
-        self.used += length;
-        self.has_word = true;
-    }
-}
-
-impl Marks {
-    /// Splits a word at its marks of emphasis, which are left out.
-    fn split(&mut self, word: &str, base: Style) -> Vec<(Style, String)> {
-        let mut pieces = Vec::new();
-        let mut piece = String::new();
-        let mut previous = None;
-        let mut letters = word.chars().peekable();
-        while let Some(letter) = letters.next() {
-            let next = letters.peek().copied();
-            let style = self.style(base);
-            let is_mark = match letter {
-                '`' => {
-                    self.is_code = !self.is_code;
-                    true
-                }
-                _ if self.is_code => false,
-                '*' if next == Some('*') => {
-                    letters.next();
-                    self.is_bold = !self.is_bold;
-                    true
-                }
-                '*' | '_' if self.is_bound(letter, previous, next) => {
-                    self.is_italic = !self.is_italic;
-                    true
-                }
-                _ => false,
-            };
-            if is_mark {
-                pieces.push((style, std::mem::take(&mut piece)));
-            } else {
-                piece.push(letter);
-            }
-            previous = Some(letter);
-        }
-        pieces.push((self.style(base), piece));
-        pieces.retain(|(_, text)| !text.is_empty());
-        pieces
-    }
-
-    /// Tells whether a star or a line between two characters begins or ends emphasis.
-    fn is_bound(&self, letter: char, previous: Option<char>, next: Option<char>) -> bool {
-        let is_word = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
-        if self.is_italic {
-            // `_` within a word is a part of it.
-            letter == '*' || !is_word(next)
-        } else {
-            is_word(next) && !is_word(previous)
-        }
-    }
-
-    fn style(&self, base: Style) -> Style {
-        match self {
-            Self { is_code: true, .. } => Style::Code,
-            Self { is_bold: true, .. } => Style::Bold,
-            Self { is_italic: true, .. } => Style::Italic,
-            _ => base,
-        }
-    }
+/// Tells whether a line separates two parts.
+fn is_rule(line: &str) -> bool {
+    let mut marks = line.chars().filter(|letter| *letter != ' ');
+    let first = marks.next().filter(|mark| matches!(mark, '-' | '*' | '_'));
+    first.is_some_and(|first| marks.clone().count() >= 2 && marks.all(|mark| mark == first))
 }
 
 #[cfg(test)]
@@ -300,15 +268,39 @@ mod tests {
             &["• a point that is longer than", "  a row", "  1. within", "│ quoted"],
         );
         check("# Title\n\n\ntext\n", &["Title", "", "text"]);
-        check("世界世界世界世界 世界世界世界世界", &["世界世界世界世界", "世界世界世界世界"]);
+        check("> a quote that is longer than a row", &["│ a quote that is longer than", "│ a row"]);
+        check("a\n\n---\n***\n", &["a", "", &"─".repeat(30), &"─".repeat(30)]);
     }
 
     #[test]
-    fn code_and_tables_stay_as_they_are() {
+    fn scripts_without_spaces_are_wrapped_at_any_letter() {
+        check("世界世界世界世界 世界世界世界世界", &["世界世界世界世界 世界世界世界", "世界"]);
+        check(
+            &"世界".repeat(20),
+            &["世界".repeat(7) + "世", "界".to_owned() + &"世界".repeat(7), "世界".repeat(5)]
+                .each_ref()
+                .map(String::as_str),
+        );
+        let mut markdown = Markdown::new(PLAIN, 30);
+        assert_eq!(
+            markdown.feed(&"世".repeat(40)),
+            ["世".repeat(15), "世".repeat(15)],
+            "it does not wait for the end"
+        );
+        check(
+            "https://example.org/a/path/that/is/longer/than/a/row x",
+            &["https://example.org/a/path/that/is/longer/than/a/row", "x"],
+        );
+    }
+
+    #[test]
+    fn code_stays_as_it_is() {
         check(
             "```rust\nfn main() { let a  =  1; // longer than a row\n}\n```\n| a | b |",
             &["```rust", "fn main() { let a  =  1; // longer than a row", "}", "```", "| a | b |"],
         );
+        check("````\n```\n````\nx  y", &["````", "```", "````", "x y"]);
+        check("~~~\n```\n~~~ \n`a` b", &["~~~", "```", "~~~ ", "a b"]);
     }
 
     #[test]
@@ -319,6 +311,11 @@ mod tests {
             ["a \u{1b}[1mb\u{1b}[0m \u{1b}[1mc\u{1b}[0m \u{1b}[36md\u{1b}[0m"]
         );
         assert_eq!(rows(STYLED, "_x_ y", 1), ["\u{1b}[3mx\u{1b}[0m y"]);
+    }
+
+    #[test]
+    fn tables_are_aligned_when_they_have_ended() {
+        check("| a | b |\n|---|--:|\n| long | 1 |\n\nx", &["a    │ b", "─────┼──", "long │ 1", "", "x"]);
     }
 
     #[test]

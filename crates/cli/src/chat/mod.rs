@@ -6,12 +6,15 @@
 mod activity;
 mod commands;
 mod completion;
+mod emphasis;
+mod flow;
 mod history;
 mod line_editor;
 mod markdown;
 mod questions;
 mod screen;
 mod style;
+mod table;
 mod talk;
 #[cfg_attr(unix, path = "terminal_mode_unix.rs")]
 #[cfg_attr(windows, path = "terminal_mode_windows.rs")]
@@ -40,9 +43,15 @@ use talk::{End, Parts};
 pub(crate) const USAGE: &str = "\
 bowline chat [MESSAGE]
 
-Talks with the agent on this terminal, line by line. It starts bowline as a child and takes every flag that --mode rpc takes for
-the model, the session, the tools and the instructions. /help lists its commands; Ctrl-C stops a run, and twice on an empty
-line ends the conversation.
+Talks with the agent on this terminal, line by line; MESSAGE is the first line.
+
+  Enter    sends the line; while the agent works, the line steers it
+  Ctrl-C   stops the run; twice on an empty line, it ends the conversation
+  Ctrl-D   ends the conversation
+  Tab      completes commands, models and files (@FILE adds a file)
+  /help    lists the commands: /model, /compact, /fork, /tree, /undo, …
+
+It starts bowline as a child, with these of the flags of --mode rpc.
 ";
 
 /// Why there is no conversation without a terminal.
@@ -78,7 +87,7 @@ pub(crate) fn main(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let first = Some(arguments.words.join(" ")).filter(|words| !words.is_empty());
     let talked = runtime.block_on(async {
         let (questions, asked) = mpsc::unbounded_channel();
-        let client = start_agent(arguments, &screen, questions).await?;
+        let client = start_agent(arguments, &screen, questions).await.inspect_err(|_| screen.end(false))?;
         let parts = Parts { client, screen, next, typed: received, asked, known, environment };
         Ok(talk::talk(parts, first).await)
     });

@@ -53,31 +53,30 @@ impl Question {
 
     /// Returns the rows that ask it.
     pub fn rows(&self, palette: Palette, width: usize) -> Vec<String> {
-        let title = |text: &str| palette.paint(Style::Question, &format!("? {}", plain_line(text)));
+        let title = |text: &str| title_rows(palette, text);
         match self {
             Self::Approval { request, .. } => approval_rows(request, palette),
             Self::Dialog { request, .. } => match &**request {
                 ExtensionUiRequestRecord::Select(it) => {
-                    let mut rows = vec![title(&it.title)];
+                    let mut rows = title(&it.title);
                     rows.extend(options(&it.options, width));
                     rows.push(answers(palette, "a number, or Ctrl-C for none"));
                     rows
                 }
                 ExtensionUiRequestRecord::Confirm(it) => {
-                    let mut rows = vec![title(&it.title)];
+                    let mut rows = title(&it.title);
                     rows.extend(text_rows(&it.message));
                     rows.push(answers(palette, "y or n"));
                     rows
                 }
                 ExtensionUiRequestRecord::Input(it) => {
                     let hint = it.placeholder.as_deref().unwrap_or("a line of text");
-                    vec![
-                        title(&it.title),
-                        answers(palette, &format!("{}, or Ctrl-C for none", plain_line(hint))),
-                    ]
+                    let mut rows = title(&it.title);
+                    rows.push(answers(palette, &format!("{}, or Ctrl-C for none", plain_line(hint))));
+                    rows
                 }
                 ExtensionUiRequestRecord::Editor(it) => {
-                    let mut rows = vec![title(&it.title)];
+                    let mut rows = title(&it.title);
                     rows.extend(it.prefill.as_deref().map(text_rows).unwrap_or_default());
                     rows.push(answers(
                         palette,
@@ -88,7 +87,7 @@ impl Question {
                 _ => Vec::new(),
             },
             Self::Choice(choice) => {
-                let mut rows = vec![title(choice.title())];
+                let mut rows = title(choice.title());
                 rows.extend(options(&choice.labels(), width));
                 rows.push(answers(palette, "a number, or Ctrl-C for none"));
                 rows
@@ -121,12 +120,18 @@ impl Question {
         }
     }
 
-    /// Answers it with no.
-    pub fn refuse(self) {
+    /// Answers it with no, and returns what the user is told of that.
+    pub fn refuse(self) -> &'static str {
         match self {
-            Self::Approval { reply, .. } => drop(reply.send(Decision::Deny(None))),
-            Self::Dialog { reply, .. } => drop(reply.send(DialogAnswer::Cancelled)),
-            Self::Choice(_) => {}
+            Self::Approval { reply, .. } => {
+                let _ = reply.send(Decision::Deny(None));
+                "(refused)"
+            }
+            Self::Dialog { reply, .. } => {
+                let _ = reply.send(DialogAnswer::Cancelled);
+                "(not answered)"
+            }
+            Self::Choice(_) => "(nothing chosen)",
         }
     }
 }
@@ -218,6 +223,14 @@ fn number(line: &str, count: usize) -> Option<usize> {
     line.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).filter(|index| *index < count)
 }
 
+/// Returns a title, of which extensions make several lines.
+fn title_rows(palette: Palette, text: &str) -> Vec<String> {
+    let text = plain(text.trim());
+    let mut lines = text.lines().take(MOST_ROWS);
+    let first = palette.paint(Style::Question, &format!("? {}", lines.next().unwrap_or_default()));
+    std::iter::once(first).chain(lines.map(|line| format!("  {line}"))).collect()
+}
+
 fn answers(palette: Palette, text: &str) -> String {
     palette.paint(Style::Faint, &format!("  {text}"))
 }
@@ -272,7 +285,7 @@ mod tests {
             let Outcome::Unclear(question, problem) = question.answer(line) else { panic!("{line}") };
             assert_eq!(problem, "Please answer y (once) · s (for this session) · n, or n and why.");
             assert!(decided.try_recv().is_err());
-            question.refuse();
+            assert_eq!(question.refuse(), "(refused)");
             assert_eq!(decided.try_recv().unwrap(), Decision::Deny(None));
         }
     }
@@ -296,6 +309,9 @@ mod tests {
         assert_eq!(question.rows(PLAIN, 80)[..3], ["? Which?", "    1  red", "    2  blue"]);
         assert!(matches!(question.answer("2"), Outcome::Answered));
         assert_eq!(answered.try_recv().unwrap(), DialogAnswer::Value("blue".to_owned()));
+        let several =
+            json!({"id": "1", "method": "confirm", "title": "It runs:\n\n  rm x\n", "message": "m"});
+        assert_eq!(ask(several).0.rows(PLAIN, 80)[..3], ["? It runs:", "  ", "    rm x"]);
         let (question, _answered) = ask(select());
         assert!(matches!(question.answer("3"), Outcome::Unclear(..)));
         let (question, mut answered) =

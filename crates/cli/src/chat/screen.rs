@@ -1,8 +1,9 @@
 //! What is shown above the line that the user types. One thread prints, so that nobody else waits for the terminal.
 
 use std::io::{self, Write as _};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::Duration;
 
 use super::style::Palette;
 use super::terminal_mode;
@@ -20,9 +21,59 @@ pub(super) struct Screen {
     status: Arc<Status>,
 }
 
+/// Whether the line editor takes messages. Between two lines they wait: what it has not printed yet comes first.
+#[derive(Debug)]
+pub(super) struct Gate {
+    state: AtomicU8,
+    has_changed: (Mutex<()>, Condvar),
+}
+
+impl Gate {
+    const CLOSED: u8 = 0;
+    const OPEN: u8 = 1;
+    /// There is no line any more.
+    const PAST: u8 = 2;
+
+    fn new(state: u8) -> Self {
+        Self { state: AtomicU8::new(state), has_changed: <_>::default() }
+    }
+
+    /// Lets messages through; a line is being read. Called often, and from the thread that prints what was let through.
+    pub fn open(&self) {
+        if self.state.load(Ordering::SeqCst) == Self::CLOSED {
+            self.change(Self::OPEN);
+        }
+    }
+
+    /// Keeps messages back.
+    pub fn close(&self) {
+        let _ = self.state.compare_exchange(Self::OPEN, Self::CLOSED, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
+    fn change(&self, state: u8) {
+        self.state.store(state, Ordering::SeqCst);
+        drop(self.has_changed.0.lock());
+        self.has_changed.1.notify_all();
+    }
+
+    /// Waits until messages are let through. Returns whether there is no line any more.
+    fn wait(&self) -> bool {
+        let mut waiting = self.has_changed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match self.state.load(Ordering::SeqCst) {
+                Self::CLOSED => {
+                    waiting = self.has_changed.1.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+                }
+                state => return state == Self::PAST,
+            }
+        }
+    }
+}
+
 /// The row above the line that the user types.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Status {
+    pub gate: Gate,
     text: Mutex<String>,
     /// Whether it is left out, because the line under it is about to become a part of what was said.
     is_hidden: AtomicBool,
@@ -46,20 +97,39 @@ impl Status {
 }
 
 impl Screen {
-    /// Returns a screen whose messages are printed by `print`, on a thread of its own.
-    pub fn new(palette: Palette, mut print: impl FnMut(String) + Send + 'static) -> Self {
+    /// Returns a screen whose messages are printed by `print`, on a thread of its own, while a line is being read.
+    pub fn new(palette: Palette, print: impl FnMut(String) + Send + 'static) -> Self {
+        Self::start(palette, Gate::CLOSED, print)
+    }
+
+    /// Returns a screen for a terminal that can only print.
+    pub fn simple(palette: Palette) -> Self {
+        Self::start(palette, Gate::PAST, |_| {})
+    }
+
+    fn start(palette: Palette, gate: u8, mut print: impl FnMut(String) + Send + 'static) -> Self {
         let (messages, received) = mpsc::channel::<String>();
         let waiting = Arc::new(AtomicUsize::new(0));
         let left = Arc::clone(&waiting);
-        let status = Arc::new(Status::default());
+        let status = Arc::new(Status {
+            gate: Gate::new(gate),
+            text: Mutex::default(),
+            is_hidden: AtomicBool::default(),
+            is_repaint_due: AtomicBool::default(),
+        });
         let drawn = Arc::clone(&status);
         std::thread::spawn(move || {
             for message in received {
+                let is_past = drawn.gate.wait();
                 if message == REPAINT {
                     // What changes from here on needs another one.
                     drawn.is_repaint_due.store(false, Ordering::SeqCst);
                 }
-                print(message);
+                if is_past {
+                    print_plainly(&message);
+                } else {
+                    print(message);
+                }
                 left.fetch_sub(1, Ordering::Relaxed);
             }
         });
@@ -102,13 +172,21 @@ impl Screen {
         terminal_mode::columns()
     }
 
-    /// Waits a little until everything is printed.
-    pub fn flush(&self) {
-        for _ in 0..50 {
+    /// Waits a little until everything is printed. No line is read after this.
+    pub fn end(&self, is_line_read: bool) {
+        if !is_line_read {
+            self.status.gate.change(Gate::PAST);
+        }
+        for _ in 0..100 {
             if self.waiting.load(Ordering::Relaxed) == 0 {
-                return;
+                break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if is_line_read {
+            // The line editor has the messages, and does not say when they are printed.
+            std::thread::sleep(Duration::from_millis(50));
+            self.status.gate.change(Gate::PAST);
         }
     }
 
@@ -119,7 +197,7 @@ impl Screen {
     }
 }
 
-/// Prints a message where a terminal can do no more.
+/// Prints a message without a line below it.
 pub(super) fn print_plainly(message: &str) {
     if message != REPAINT {
         let mut stdout = io::stdout().lock();

@@ -10,7 +10,7 @@ use bowline_client::{
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::activity::Activity;
-use super::commands::{self, Action, COMMANDS, Choice, Finished};
+use super::commands::{self, Action, COMMANDS, Choice, Command, Finished};
 use super::completion::{existing, named_files};
 use super::line_editor::{Next, SharedKnown, Typed};
 use super::questions::{Outcome, Question};
@@ -19,9 +19,13 @@ use super::style::Style;
 use crate::environment::Environment;
 use crate::one_shot::Attachments;
 use crate::similar::nearest;
+use crate::terminal::{hanging, plain};
 
 /// How often the spinner turns.
 const TICK: Duration = Duration::from_millis(250);
+
+/// Where the help says what a command does.
+const COMMAND_COLUMN: usize = 21;
 
 /// What a conversation is made of.
 pub(super) struct Parts {
@@ -54,7 +58,9 @@ pub(super) struct Talk {
 /// What a task has come to.
 enum Done {
     Command(Result<Finished, Error>),
-    /// A message was refused.
+    /// A message was accepted or refused.
+    Sent(Result<(), Error>),
+    /// An abort was refused.
     Refused(Error),
     State(String),
     Learned {
@@ -103,48 +109,50 @@ pub(super) async fn talk(parts: Parts, first: Option<String>) -> End {
     talk.read_line("");
     let mut outside = std::pin::pin!(ended_from_outside());
     let mut ticks = tokio::time::interval(TICK);
-    let outcome = loop {
+    let (end, error) = loop {
         tokio::select! {
             event = events.next() => match event {
                 Ok(Some(event)) => talk.take(event),
-                Ok(None) => break End::OfAgent,
-                Err(error) => {
-                    talk.activity.show(Style::Bad, &error.to_string());
-                    break End::OfAgent;
-                }
+                Ok(None) => break (End::OfAgent, None),
+                Err(error) => break (End::OfAgent, Some(error.to_string())),
             },
-            () = &mut outside => break End::FromOutside,
+            () = &mut outside => break (End::FromOutside, None),
             Some(question) = asked.recv() => talk.ask(question),
             Some(done) = done.recv() => talk.finished(done),
             typed = typed.recv() => match talk.typed(typed.unwrap_or(Typed::End)) {
                 Turn::GoOn => {}
-                Turn::End => break End::ByUser,
+                Turn::End => break (End::ByUser, None),
             },
             _ = ticks.tick(), if talk.activity.is_busy() => talk.activity.tick(),
         }
         talk.drop_expired();
     };
-    talk.screen.flush();
-    if outcome != End::ByUser {
+    talk.screen.end(end != End::ByUser);
+    if end != End::ByUser {
         // A line was being typed.
         print_plainly("\n");
     }
+    if let Some(error) = error {
+        print_plainly(&format!("{}\n", talk.screen.palette.paint(Style::Bad, &plain(&error))));
+    }
     talk.client.stop().await;
-    outcome
+    end
 }
 
 /// Waits until somebody else wants the process to end, so that the agent and the terminal are left in order.
 #[cfg(unix)]
 async fn ended_from_outside() {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut hang_up)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-    else {
+    let kinds = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit()];
+    let [Ok(mut terminate), Ok(mut hang_up), Ok(mut interrupt), Ok(mut quit)] = kinds.map(signal) else {
         return std::future::pending().await;
     };
+    // Ctrl-C is a key here. An interrupt by another program is taken for it while a line is read.
     tokio::select! {
         _ = terminate.recv() => {}
         _ = hang_up.recv() => {}
+        _ = interrupt.recv() => {}
+        _ = quit.recv() => {}
     }
 }
 
@@ -235,7 +243,8 @@ impl Talk {
         }
     }
 
-    fn show_question(&self) {
+    fn show_question(&mut self) {
+        self.activity.set_asking(!self.questions.is_empty());
         if let Some(question) = self.questions.front() {
             self.screen.show(&question.rows(self.screen.palette, self.screen.width()));
         }
@@ -257,9 +266,12 @@ impl Talk {
             Typed::End => return Turn::End,
             Typed::Interrupted { was_empty } => {
                 if let Some(question) = self.questions.pop_front() {
-                    question.refuse();
+                    self.activity.show(Style::Faint, question.refuse());
                     self.show_question();
                 } else if self.activity.is_busy() {
+                    if !self.activity.is_running() {
+                        self.activity.show(Style::Bad, "stopped");
+                    }
                     self.abort();
                 } else if was_empty && was_leaving {
                     return Turn::End;
@@ -279,11 +291,15 @@ impl Talk {
             self.read_line("");
             return Turn::GoOn;
         }
-        if let Some(question) = self.questions.pop_front() {
+        let (name, argument) = commands::split(line.trim());
+        if commands::find(name).is_some() && matches!(self.questions.front(), Some(Question::Choice(_))) {
+            // The user has changed their mind.
+            self.questions.pop_front();
+            self.show_question();
+        } else if let Some(question) = self.questions.pop_front() {
             self.answer(question, &line);
             return Turn::GoOn;
         }
-        let (name, argument) = commands::split(line.trim());
         if let Some(command) = commands::find(name) {
             return self.command(command.action, argument);
         }
@@ -312,7 +328,10 @@ impl Talk {
                 self.questions.push_front(question);
                 self.read_line("");
             }
-            Outcome::Chosen(choice, index) => self.choose(choice, index),
+            Outcome::Chosen(choice, index) => {
+                self.choose(choice, index);
+                self.show_question();
+            }
         }
     }
 
@@ -351,7 +370,18 @@ impl Talk {
     }
 
     fn finished(&mut self, done: Done) {
+        let done = match done {
+            Done::Sent(sent) => {
+                self.activity.set_sending(false);
+                match sent {
+                    Ok(()) => return,
+                    Err(error) => Done::Refused(error),
+                }
+            }
+            done => done,
+        };
         match done {
+            Done::Sent(_) => {}
             Done::Command(Ok(finished)) => {
                 for row in &finished.rows {
                     self.activity.show(Style::Plain, row);
@@ -374,12 +404,14 @@ impl Talk {
     }
 
     fn help(&self) {
-        let mut rows: Vec<_> = COMMANDS
-            .iter()
-            .map(|command| {
-                format!("  {:<18} {}", format!("{} {}", command.name, command.argument), command.about)
-            })
-            .collect();
+        let width = self.screen.width().max(COMMAND_COLUMN + 20);
+        let row = |command: &Command| {
+            let named = format!("{} {}", command.name, command.argument);
+            let mut row = format!("  {named:<0$}", COMMAND_COLUMN - 2);
+            hanging(&mut row, command.about, COMMAND_COLUMN, width);
+            row
+        };
+        let mut rows: Vec<_> = COMMANDS.iter().map(row).collect();
         if let Some(others) = self.passed_on.as_ref().filter(|others| !others.is_empty()) {
             rows.push(format!("  of extensions, templates and skills: {}", others.join(" ")));
         }
@@ -401,12 +433,12 @@ impl Talk {
             let prompt = tokio::task::spawn_blocking(move || prompt(&message, &environment)).await;
             let sent = match prompt {
                 Ok(prompt) => connection.call(prompt).await.map(drop),
-                Err(_) => return,
+                // It was stopped with the program.
+                Err(_) => Ok(()),
             };
-            if let Err(error) = sent {
-                let _ = results.send(Done::Refused(error));
-            }
+            let _ = results.send(Done::Sent(sent));
         });
+        self.activity.set_sending(true);
     }
 
     fn abort(&self) {

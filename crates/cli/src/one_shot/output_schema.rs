@@ -21,12 +21,7 @@ pub(super) struct OutputSchema {
 impl OutputSchema {
     /// Reads the schema that the command line names, if it names one. No model is called for one that cannot be used.
     pub fn read(arguments: &Arguments, environment: &Environment) -> Result<Option<Self>, Failure> {
-        let Some(path) = &arguments.output_schema else {
-            return match arguments.output_retries {
-                Some(_) => Err(Failure::Usage("--output-retries needs --output-schema FILE".to_owned())),
-                None => Ok(None),
-            };
-        };
+        let Some(path) = &arguments.output_schema else { return Ok(None) };
         let path = environment.expand(path);
         let refuse =
             |problem: String| Failure::Usage(format!("--output-schema {}: {problem}", path.display()));

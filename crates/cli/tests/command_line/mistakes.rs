@@ -203,6 +203,7 @@ fn bad_values_are_named_at_the_start() {
         (&["--tools", ""], 0, "--tools names no tool, so there are none"),
         (&["--model", ""], 0, "--model is ignored: its value is empty"),
         (&["--json"], 0, "--json has no effect in RPC mode"),
+        (&["--output-schema", "x"], 0, "--output-schema has no effect in RPC mode"),
     ] {
         let finished = run(&workspace, &[&["--mode", "rpc"], arguments].concat());
         assert_eq!(finished.code, code, "{arguments:?}: {}", finished.stderr);

@@ -74,7 +74,7 @@ fn unusable_schema_calls_no_model() {
             "at /properties/a: the keyword \"minLenght\" is not supported",
         ),
         (&["--output-schema", "missing.json"], 1, "missing.json"),
-        (&["--output-retries", "1"], 1, "--output-retries needs --output-schema"),
+        (&["--output-retries", "1"], 2, "--output-retries needs --output-schema"),
         (&["--output-schema", "schema.json", "--output-retries", "11"], 2, "a whole number from 0 to 10"),
     ] {
         let finished = once(&workspace, &[&["-p", "hi"], arguments].concat());
@@ -139,6 +139,47 @@ fn client_gets_the_value_at_the_end_of_the_run_and_pi_could_open_the_session() {
     for pair in entries[1..].windows(2) {
         assert_eq!(pair[1]["parentId"], pair[0]["id"], "{}", pair[1]);
     }
+}
+
+#[test]
+fn schema_file_is_neither_waited_for_nor_trusted() {
+    let (server, workspace) = with_schema();
+    let work = workspace.work();
+    let status = std::process::Command::new("mkfifo").arg(work.join("fifo")).status().unwrap();
+    assert!(status.success());
+    std::fs::File::create(work.join("large")).unwrap().set_len(5 << 30).unwrap();
+    std::os::unix::fs::symlink("schema.json", work.join("link")).unwrap();
+    let nested = format!("{}1{}", "{\"not\":".repeat(3000), "}".repeat(3000));
+    std::fs::write(work.join("nested"), nested).unwrap();
+    for (name, expected) in [
+        ("fifo", "is a FIFO"),
+        ("large", "is larger than"),
+        ("/dev/zero", "is a device"),
+        (".", "is a folder"),
+        ("nested", "recursion limit"),
+    ] {
+        let finished = once(&workspace, &["-p", "hi", "--output-schema", name]);
+        assert_eq!((finished.code, finished.stdout.as_str()), (1, ""), "{}", finished.stderr);
+        assert!(finished.stderr.contains(expected), "{expected}: {}", finished.stderr);
+    }
+    assert_eq!(server.requests().len(), 0);
+    server.reply(Reply::text("{\"files\":[]}"));
+    let finished = once(&workspace, &["-p", "hi", "--output-schema", "link"]);
+    assert_eq!(parts(&finished), (0, "{\"files\":[]}\n", ""));
+}
+
+#[test]
+fn answers_of_a_megabyte_are_read_and_larger_ones_are_not() {
+    let (server, workspace) = with_schema();
+    let answer = |length: usize| json!({ "files": ["x".repeat(length)] }).to_string();
+    server.reply(Reply::text(&answer(1_000_000)));
+    let finished = once(&workspace, &["-p", "list", "--output-schema", "schema.json"]);
+    assert_eq!((finished.code, finished.stdout.len()), (0, 1_000_014), "{}", finished.stderr);
+    server.reply(Reply::text(&answer(1_100_000)));
+    let arguments = ["-p", "list", "--output-schema", "schema.json", "--output-retries", "0"];
+    let finished = once(&workspace, &arguments);
+    assert_eq!((finished.code, finished.stdout.as_str()), (1, ""));
+    assert!(finished.stderr.contains("at most 1048576 are read"), "{}", finished.stderr);
 }
 
 #[test]

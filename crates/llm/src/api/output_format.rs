@@ -23,9 +23,12 @@ const KEYWORDS: &[&str] = &[
     "description",
 ];
 
-/// The most levels and schemas that every provider takes.
+/// The most levels, schemas, values of enumerations, schemas with several types, and bytes that every provider takes.
 const DEEPEST: usize = 10;
 const MOST_SCHEMAS: usize = 500;
+const MOST_VALUES: usize = 250;
+const MOST_UNIONS: usize = 16;
+const LARGEST: usize = 15_000;
 
 /// The name of the schema, where one is needed.
 pub(super) const NAME: &str = "output";
@@ -52,15 +55,23 @@ pub(super) fn is_openai(model: &Model) -> bool {
 /// Returns a schema without references and annotations that providers refuse, if all of it can be expressed in this way and
 /// describes a closed object.
 fn closed(schema: &Value) -> Option<Value> {
-    if schema["type"] != "object" {
+    // Several forms of the whole answer are refused too.
+    if schema["type"] != "object" || !schema["anyOf"].is_null() {
         return None;
     }
-    let mut left = MOST_SCHEMAS;
-    closed_below(schema, schema, 0, &mut left)
+    let mut left = Left { schemas: MOST_SCHEMAS, values: MOST_VALUES, unions: MOST_UNIONS };
+    closed_below(schema, schema, 0, &mut left).filter(|closed| closed.to_string().len() <= LARGEST)
 }
 
-fn closed_below(schema: &Value, root: &Value, depth: usize, left: &mut usize) -> Option<Value> {
-    *left = left.checked_sub(1)?;
+/// How many more there may be.
+struct Left {
+    schemas: usize,
+    values: usize,
+    unions: usize,
+}
+
+fn closed_below(schema: &Value, root: &Value, depth: usize, left: &mut Left) -> Option<Value> {
+    left.schemas = left.schemas.checked_sub(1)?;
     if depth > DEEPEST {
         return None;
     }
@@ -70,9 +81,12 @@ fn closed_below(schema: &Value, root: &Value, depth: usize, left: &mut usize) ->
         let target = root.pointer(reference.strip_prefix('#')?).filter(|_| is_alone)?;
         return closed_below(target, root, depth + 1, left);
     }
-    let mut inner = |schema| closed_below(schema, root, depth + 1, left);
+    if keywords.contains_key("anyOf") || keywords.get("type").is_some_and(Value::is_array) {
+        left.unions = left.unions.checked_sub(1)?;
+    }
     let mut closed = Map::new();
     for (name, value) in keywords {
+        let mut inner = |schema| closed_below(schema, root, depth + 1, left);
         let value = match name.as_str() {
             "$schema" | "$id" | "$defs" | "definitions" | "$comment" | "default" | "examples" => continue,
             "properties" => {
@@ -83,12 +97,19 @@ fn closed_below(schema: &Value, root: &Value, depth: usize, left: &mut usize) ->
                     .into()
             }
             "items" => inner(value)?,
+            // What is beside it would have to hold for each of them.
+            "anyOf" if keywords.contains_key("type") => return None,
             "anyOf" => value.as_array()?.iter().map(&mut inner).collect::<Option<Vec<_>>>()?.into(),
-            "enum" if !value.as_array()?.iter().all(Value::is_string) => return None,
+            "enum" => {
+                let values = value.as_array()?;
+                left.values = left.values.checked_sub(values.len())?;
+                Some(value).filter(|_| values.iter().all(Value::is_string))?.clone()
+            }
             "const" if value.is_string() => {
                 closed.insert("enum".to_owned(), json!([value]));
                 continue;
             }
+            "title" | "description" => Value::from(value.as_str()?),
             known if KEYWORDS.contains(&known) => value.clone(),
             _ => return None,
         };
@@ -201,6 +222,14 @@ pub(super) mod tests {
             object(&json!({"a": {"$ref": "#"}})),
             object(&json!({"a": {"type": "object"}})),
             json!({"anyOf": [object(&json!({}))]}),
+            json!({"type": "object", "anyOf": [object(&json!({}))], "properties": {}, "required": [], "additionalProperties": false}),
+            object(&json!({"a": {"type": "string", "anyOf": [string]}})),
+            object(&json!({"a": {"type": "string", "description": 1}})),
+            object(&json!({"a": {"type": "string", "description": "x".repeat(LARGEST)}})),
+            object(&json!({"a": {"enum": (0..=MOST_VALUES).map(|n| n.to_string()).collect::<Vec<_>>()}})),
+            object(
+                &(0..=MOST_UNIONS).map(|n| (n.to_string(), json!({"type": ["string", "null"]}))).collect(),
+            ),
         ] {
             check(&schema, None);
         }
