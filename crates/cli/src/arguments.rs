@@ -85,6 +85,8 @@ pub(crate) enum Action {
     Export,
     /// Lists, tests and calls MCP servers.
     Mcp,
+    /// Shows and changes settings.
+    Config,
     /// Decides about the trust in a project.
     Trust,
     /// Runs a command in the sandbox, says what it allows, and checks it.
@@ -175,6 +177,8 @@ pub(crate) struct Arguments {
     pub search: String,
     pub local: bool,
     pub temporary: bool,
+    /// Whether the settings of the project are meant.
+    pub of_project: bool,
     pub json: bool,
     pub online: bool,
     pub all: bool,

@@ -4,6 +4,7 @@ mod arguments;
 mod auth;
 mod blocking;
 mod chat;
+mod config;
 mod configuration;
 #[cfg_attr(target_os = "linux", path = "confinement_linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "confinement_other.rs")]
@@ -134,6 +135,9 @@ fn main() -> ExitCode {
         Action::Mcp => return finish(mcp::main(&arguments)),
         Action::Sandbox => return finish(sandbox::main(&arguments, choice.start())),
         Action::Packages(verb) => return finish(packages::main(verb, &arguments)),
+        Action::Config => {
+            return finish(choice.entry().and_then(|entry| config::main(&arguments, entry)));
+        }
         Action::Trust => return finish(trust::main(&arguments)),
         Action::Nothing => {
             terminal::note(arguments.nothing_to_do());

@@ -24,6 +24,7 @@ use crate::hosts::{self, Materials};
 use crate::mcp_servers;
 use crate::models::{choose_model, model_defaults, model_wishes};
 use crate::resources;
+use crate::sandbox_wishes::sandbox_wishes;
 use crate::settings::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
@@ -49,7 +50,7 @@ pub(crate) fn prepare(
     let start = &entry.start;
     let file = SettingsFile::of_user(environment)?;
     let named = arguments.model.as_deref();
-    let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
+    let model = named.or_else(|| model_variable(environment, start).map(|(_, model)| model));
     let may_have_extensions =
         hosts::places(arguments, environment, &file).may_have_any(&environment.working_directory);
     if let Some(problem) = arguments.needs_extension.as_ref().filter(|_| !may_have_extensions) {
@@ -110,6 +111,24 @@ pub(crate) fn prepare(
         warn_about(damage, file);
     }
     Ok(Prepared { parts, session })
+}
+
+/// Tells whether bowline would start with settings, as far as they alone decide about it.
+pub(crate) fn check_settings(
+    entry: &Entry,
+    environment: &Environment,
+    file: &SettingsFile,
+) -> Result<(), Failure> {
+    let arguments = Arguments::default();
+    gate(&arguments, environment, file)?;
+    sandbox_wishes(&arguments, environment, file)?;
+    let places = hosts::places(&arguments, environment, file);
+    let may_have_extensions = places.may_have_any(&environment.working_directory);
+    let keeps_todos = file.todos.are_kept(&Policy::default());
+    let allow = allowed_tools(&arguments, file, &entry.start, may_have_extensions, keeps_todos)?;
+    let toolbox = toolboxes::with_defaults(&Options::default(), file, &entry.start, keeps_todos);
+    toolbox.select(&Selection { allow, ..Selection::default() })?;
+    Ok(())
 }
 
 /// Returns what decides about tool calls. A rule that is wrong keeps bowline from starting.
@@ -340,17 +359,30 @@ pub(crate) fn session_plan(
     if arguments.no_session {
         return SessionPlan { store: None, durability: file.durability() };
     }
-    let folder = arguments
-        .session_dir
-        .as_deref()
-        .or_else(|| start.sessions_variable.and_then(|name| environment.variable(name)))
-        .or_else(|| environment.variable("PI_CODING_AGENT_SESSION_DIR"))
-        .or(file.session_dir.as_deref());
+    let named = || sessions_variable(environment, start).map(|(_, folder)| folder);
+    let folder = arguments.session_dir.as_deref().or_else(named).or(file.session_dir.as_deref());
     let store = match folder {
         Some(folder) => Store::new(environment.expand(folder), Layout::Flat),
         None => Store::new(environment.home.join("sessions"), Layout::ByWorkingDirectory),
     };
     SessionPlan { store: Some(store), durability: file.durability() }
+}
+
+/// Returns the variable that names the folder of sessions, with its value.
+pub(crate) fn sessions_variable<'a>(
+    environment: &'a Environment,
+    start: &Start,
+) -> Option<(&'static str, &'a str)> {
+    let names = start.sessions_variable.into_iter().chain(["PI_CODING_AGENT_SESSION_DIR"]);
+    names.filter_map(|name| Some((name, environment.variable(name)?))).next()
+}
+
+/// Returns the variable that names the model, with its value.
+pub(crate) fn model_variable<'a>(
+    environment: &'a Environment,
+    start: &Start,
+) -> Option<(&'static str, &'a str)> {
+    start.model_variable.and_then(|name| Some((name, environment.variable(name)?)))
 }
 
 fn open_session(

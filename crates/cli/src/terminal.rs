@@ -57,6 +57,18 @@ pub(crate) fn hanging(text: &mut String, paragraph: &str, column: usize, width: 
     text.push('\n');
 }
 
+/// Returns how many columns the terminal has that stdout is; none if it is no terminal, or one that does not say.
+#[cfg(unix)]
+pub(crate) fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn columns() -> Option<usize> {
+    None
+}
+
 fn escape(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     let is_plain = |character: char| !is_control(character) || stays(character);
     let Some(first) = text.find(|character| !is_plain(character)) else { return Cow::Borrowed(text) };

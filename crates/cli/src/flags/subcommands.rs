@@ -55,6 +55,17 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
     flag(
         Subcommand,
+        "--project",
+        None,
+        Nothing,
+        "With config set, unset and path: the settings of this project",
+        |arguments, _| {
+            arguments.of_project = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Subcommand,
         "--lang",
         None,
         Value("LANGUAGE"),

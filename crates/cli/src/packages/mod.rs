@@ -11,7 +11,6 @@ mod place;
 mod programs;
 mod remove;
 mod settings_edit;
-mod settings_lock;
 mod update;
 
 use std::process::ExitCode;

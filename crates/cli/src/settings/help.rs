@@ -30,7 +30,7 @@ precedence over them. A dot stands for a nested object: retry.maxRetries is {\"r
 }
 
 /// Returns Markdown without its marks: no code marks, and of links only the text.
-fn plain(markdown: &str) -> String {
+pub(crate) fn plain(markdown: &str) -> String {
     let mut text = String::new();
     let mut rest = markdown;
     while let Some((before, after)) = rest.split_once("](") {

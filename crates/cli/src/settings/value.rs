@@ -70,6 +70,16 @@ impl Kind {
         Ok(())
     }
 
+    /// Tells whether a value is a text, so that it can be given without quotes.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Text(_) | Choice(..))
+    }
+
+    /// Tells whether a value is an object whose keys the user chooses.
+    pub fn is_named(&self) -> bool {
+        matches!(self, Named(_))
+    }
+
     /// Returns what a value must be, after "must be".
     pub fn expected(&self) -> String {
         match self {
