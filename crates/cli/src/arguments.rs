@@ -75,6 +75,8 @@ pub(crate) enum Action {
     /// Talks with the user on the terminal.
     Chat,
     Demo,
+    /// Says what is fine and what is not.
+    Doctor,
     Sessions,
     Auth,
     ListModels,

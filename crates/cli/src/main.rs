@@ -12,6 +12,7 @@ mod confinement;
 mod demo;
 mod detached_extensions;
 mod dialect_choice;
+mod doctor;
 #[cfg_attr(unix, path = "echo_unix.rs")]
 #[cfg_attr(windows, path = "echo_windows.rs")]
 mod echo;
@@ -44,6 +45,7 @@ mod serving;
 mod session_undo;
 mod sessions;
 mod settings;
+mod shell_word;
 #[cfg_attr(unix, path = "signals_unix.rs")]
 #[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
@@ -122,6 +124,9 @@ fn main() -> ExitCode {
         }
         Action::Chat => return finish(chat::main(&arguments)),
         Action::Demo => demo::main(),
+        Action::Doctor => {
+            return finish(choice.entry().and_then(|entry| doctor::main(&arguments, entry)));
+        }
         Action::Sessions => return finish(sessions::main(&arguments, choice.start())),
         Action::Auth => {
             return finish(choice.entry().and_then(|entry| auth::main(&arguments, entry)));

@@ -3,7 +3,7 @@
 use crate::arguments::Action;
 use crate::flags::{Group, flags};
 use crate::similar::nearest;
-use crate::{auth, chat, config, extension, mcp, packages, sandbox, sessions, trust};
+use crate::{auth, chat, config, doctor, extension, mcp, packages, sandbox, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -96,6 +96,28 @@ works in is the editor's. Without --ask, the user is asked before files are chan
         verbs: &[],
         takes_words: false,
         flags: &[],
+        passes_flags_on: false,
+    },
+    Subcommand {
+        name: "doctor",
+        action: Action::Doctor,
+        about: "check the installation, say what is wrong and what to do",
+        usage: doctor::USAGE,
+        examples: "bowline doctor\nbowline doctor --online\n",
+        verbs: &[],
+        takes_words: false,
+        flags: &[
+            "--online",
+            "--json",
+            "--dialect",
+            "--model",
+            "--sandbox",
+            "--session-dir",
+            "--extension",
+            "--no-extensions",
+            "--approve",
+            "--no-approve",
+        ],
         passes_flags_on: false,
     },
     Subcommand {

@@ -76,6 +76,7 @@ pub use process_tree::VARIABLE as MARK_VARIABLE;
 pub use process_tree::restrict_commands;
 pub use read::show_text;
 pub use service::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
+pub use shell::default_shell;
 pub use todo::{TODO, TodoList, check_todos};
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, effective_arguments, traits_of};

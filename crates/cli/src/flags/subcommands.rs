@@ -13,7 +13,7 @@ pub(super) const FLAGS: &[Flag] = &[
         "--online",
         None,
         Nothing,
-        "With auth check: make one small request to the provider",
+        "With auth check and doctor: ask providers, with one small request each",
         |arguments, _| {
             arguments.online = true;
             Ok(())

@@ -140,6 +140,8 @@ fn described(value: &Value) -> String {
     match value {
         Value::Object(_) => "an object".to_owned(),
         Value::Array(_) => "a list".to_owned(),
+        // A key in the wrong place is still a key.
+        Value::String(text) if bowline_tools::looks_secret(text) => "a text".to_owned(),
         Value::String(text) if text.chars().count() > LONGEST => {
             let beginning: String = text.chars().take(LONGEST).collect();
             format!("{}…", Value::String(beginning))
