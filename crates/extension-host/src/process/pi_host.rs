@@ -94,8 +94,8 @@ pub fn runtime(named: Option<&str>, path: &str) -> Result<String, String> {
     found.ok_or_else(|| {
         let (major, minor) = OLDEST_NODE;
         format!(
-            "pi extensions need Node {major}.{minor} or later, or Bun, and neither is in PATH; the setting nodePath can \
-             name it"
+            "pi extensions need Node {major}.{minor} or later, or Bun, and neither is in PATH. Install one of them, or \
+             name it with: bowline config set nodePath /path/to/node"
         )
     })
 }
