@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn secrets_are_hidden_and_the_rest_is_shown() {
-        let key = "sk-ant-REDACTED";
+        let key = &*format!("sk-{}", "x".repeat(24));
         for (path, value, expected) in [
             (
                 "mcpServers",
