@@ -101,7 +101,7 @@ works in is the editor's. Without --ask, the user is asked before files are chan
     Subcommand {
         name: "doctor",
         action: Action::Doctor,
-        about: "check the installation, say what is wrong and what to do",
+        about: "say what is wrong here, and what to do about it",
         usage: doctor::USAGE,
         examples: "bowline doctor\nbowline doctor --online\n",
         verbs: &[],

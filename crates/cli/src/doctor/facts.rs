@@ -1,5 +1,6 @@
 //! What several checks need, read once and as a start reads it.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bowline_dialect::Entry;
@@ -71,8 +72,14 @@ impl Facts {
         self.resources.is_trusted(&self.environment.working_directory)
     }
 
+    /// Returns a folder that nobody else can write to.
+    pub fn own_folder(&self) -> PathBuf {
+        let home = self.environment.user_home.clone().filter(|home| home.is_dir());
+        home.unwrap_or_else(|| PathBuf::from(std::path::MAIN_SEPARATOR_STR))
+    }
+
     /// Returns a path as the user would write it.
-    pub fn shown(&self, path: &std::path::Path) -> String {
+    pub fn shown(&self, path: &Path) -> String {
         let home = self.environment.user_home.as_deref();
         match home.and_then(|home| path.strip_prefix(home).ok()) {
             Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),

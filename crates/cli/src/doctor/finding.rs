@@ -54,7 +54,7 @@ impl Finding {
     }
 
     /// Adds a command that changes it.
-    pub fn to_do(mut self, command: impl Into<String>) -> Self {
+    pub fn remedy(mut self, command: impl Into<String>) -> Self {
         self.remedies.push(command.into());
         self
     }

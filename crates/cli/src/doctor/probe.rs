@@ -19,8 +19,8 @@ pub(super) async fn run(facts: &Facts, line: String) -> Result<String, String> {
     let outcome = run_piped(PipedCommand {
         command: line,
         input: Arc::from([]),
-        // A folder of bowline's user: a project could have a file that a program reads when it starts.
-        working_directory: facts.environment.temporary_directory.clone(),
+        // A project, or others in a shared folder, could have a file that a program reads when it starts.
+        working_directory: facts.own_folder(),
         environment: Vec::new(),
         options: Arc::clone(&facts.tools),
         timeout: LONGEST,

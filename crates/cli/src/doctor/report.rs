@@ -92,7 +92,7 @@ mod tests {
                 "models",
                 Finding::broken("No model can be used.\u{1b}[2J")
                     .because("A prompt is refused.")
-                    .to_do(command),
+                    .remedy(command),
             ),
             ("models", Finding::look("one two three four five six seven eight nine ten")),
         ];

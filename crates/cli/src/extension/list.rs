@@ -67,6 +67,8 @@ pub(crate) async fn start<'found>(
         Samples::new().map_err(|error| Failure::Usage(format!("a sample is not valid: {error}")))?;
     let mut trial = Trial::start(plan, providers, environment.working_directory.clone(), samples);
     if let Some(trial) = &mut trial {
+        // Looking at extensions is no consent to what they ask.
+        trial.user_agrees = false;
         trial.become_ready_timed().await;
     }
     let listed = found.iter().map(|found| Listed::new(found, trial.as_mut())).collect();

@@ -25,7 +25,7 @@ pub(in crate::doctor) fn check(facts: &Facts) -> BoxFuture<'_, Vec<Finding>> {
         // The text ends with the command.
         let mut findings: Vec<_> = warnings
             .map(|warning| match warning.split_once(" Change that with: ") {
-                Some((what, command)) => Finding::look(what).to_do(command),
+                Some((what, command)) => Finding::look(what).remedy(command),
                 None => Finding::look(warning),
             })
             .collect();
@@ -38,7 +38,7 @@ pub(in crate::doctor) fn check(facts: &Facts) -> BoxFuture<'_, Vec<Finding>> {
         } else if findings.is_empty() {
             let finding = Finding::look("there is no key of any provider");
             let finding = finding.because("A model server on this machine needs none.");
-            findings.push(finding.to_do("bowline auth set --provider anthropic"));
+            findings.push(finding.remedy("bowline auth set --provider anthropic"));
         }
         if !without.is_empty() {
             let named: Vec<_> = without.iter().map(|status| status.provider.as_str()).collect();
@@ -64,7 +64,7 @@ fn of_status(status: &KeyStatus) -> Option<Finding> {
         KeyState::Expired => (Finding::broken(note), "login"),
     };
     let finding = finding.because(format!("Models of {provider} cannot be used."));
-    Some(finding.to_do(format!("bowline auth {command} {provider}")))
+    Some(finding.remedy(format!("bowline auth {command} {provider}")))
 }
 
 fn described(status: &KeyStatus) -> String {
@@ -81,7 +81,7 @@ async fn ask(providers: &Providers, status: &mut KeyStatus) -> Finding {
             Finding::fine(format!("{provider} accepts the key: {answer}"))
         }
         Ok(Ok(answer)) => Finding::broken(format!("{provider}: {answer}"))
-            .to_do(format!("bowline auth check --online --provider {provider}")),
+            .remedy(format!("bowline auth check --online --provider {provider}")),
         Ok(Err(failure)) => Finding::look(format!("{provider}: {failure}")),
         Err(_) => Finding::broken(format!("{provider} did not answer within {} s", LONGEST_ANSWER.as_secs())),
     }

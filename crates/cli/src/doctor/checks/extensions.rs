@@ -49,8 +49,8 @@ fn of_listed(facts: &Facts, listed: &Listed<'_>) -> Finding {
         }
         (Some(problem), _) if listed.has_failed => Finding::broken(format!("{name}: {problem}"))
             .because(format!("It is not used. It is in {path}."))
-            .to_do(command("bowline extension check", &listed.found.path)),
+            .remedy(command("bowline extension check", &listed.found.path)),
         (Some(problem), _) => Finding::look(format!("{name}: {problem} ({path})"))
-            .to_do(command("bowline extension check", &listed.found.path)),
+            .remedy(command("bowline extension check", &listed.found.path)),
     }
 }

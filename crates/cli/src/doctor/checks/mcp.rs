@@ -41,7 +41,7 @@ pub(in crate::doctor) fn check(facts: &Facts) -> BoxFuture<'_, Vec<Finding>> {
                 Some(_) => Finding::broken(problem.to_string()),
                 None => Finding::look(problem.to_string()),
             })
-            .map(|finding| finding.to_do("bowline mcp list"))
+            .map(|finding| finding.remedy("bowline mcp list"))
             .collect();
         if facts.arguments.online {
             findings.extend(started(facts, &configuration, &options).await);
@@ -74,7 +74,7 @@ fn of_server(facts: &Facts, server: &ServerConfig) -> Finding {
     }
     Finding::broken(format!("{name}: the program {command} is not there"))
         .because("Its tools are missing.")
-        .to_do(format!("bowline mcp test {name}"))
+        .remedy(format!("bowline mcp test {name}"))
 }
 
 /// Starts the servers.
@@ -93,7 +93,7 @@ async fn started(facts: &Facts, configuration: &Configuration, options: &McpOpti
             Ok(status) => status.problem.unwrap_or_else(|| status.state.to_owned()),
             Err(error) => bowline_mcp::Error::to_string(&error),
         };
-        Finding::broken(format!("{name}: {problem}")).to_do(format!("bowline mcp test {name}"))
+        Finding::broken(format!("{name}: {problem}")).remedy(format!("bowline mcp test {name}"))
     };
     names.iter().zip(results).map(of_result).collect()
 }

@@ -57,14 +57,14 @@ fn usual(facts: &Facts, providers: &Providers) -> Finding {
     };
     let Some(model) = defaults.default_model else {
         return Finding::broken("no model can be used: there is no key, and no provider that needs none")
-            .because("A prompt is refused unless --model names one. One of these is a way on:")
-            .to_do("bowline auth set --provider anthropic")
-            .to_do("bowline --list-models --local")
-            .to_do("bowline demo");
+            .because("A prompt is refused unless --model names one. Any one of these helps:")
+            .remedy("bowline auth set --provider anthropic")
+            .remedy("bowline --list-models --local")
+            .remedy("bowline demo");
     };
     if let Err(problem) = providers.check_credentials(&model) {
         return Finding::broken(format!("{} would be used, but {}", model.full_name(), problem.message))
-            .to_do(format!("bowline auth set --provider {}", model.provider));
+            .remedy(format!("bowline auth set --provider {}", model.provider));
     }
     match wishes.preferred.filter(|(provider, id)| !is_model(&model, provider, id)) {
         Some((provider, id)) if defaults.chosen_model.is_none() => Finding::look(format!(
@@ -72,7 +72,7 @@ fn usual(facts: &Facts, providers: &Providers) -> Finding {
             model.full_name()
         ))
         .because("The model is not known, has no key, or is not among enabledModels.")
-        .to_do(format!("bowline --list-models {id}")),
+        .remedy(format!("bowline --list-models {id}")),
         _ => Finding::fine(format!("a prompt would use {}", model.full_name())),
     }
 }

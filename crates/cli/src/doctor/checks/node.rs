@@ -20,13 +20,13 @@ pub(in crate::doctor) fn check(facts: &Facts) -> BoxFuture<'_, Vec<Finding>> {
                 return vec![
                     Finding::broken(problem)
                         .because("The extensions of pi that are here do not run.")
-                        .to_do("bowline config set nodePath /path/to/node"),
+                        .remedy("bowline config set nodePath /path/to/node"),
                 ];
             }
             Err(_) => return vec![Finding::fine("there is no Node; only extensions of pi need it")],
         };
         let answered = probe::run(facts, format!("{} --version", quoted(&program))).await;
-        vec![judged(&program, answered, is_needed)]
+        vec![judged(&program, &answered, is_needed)]
     })
 }
 
@@ -45,9 +45,9 @@ fn is_needed(facts: &Facts) -> bool {
     plan.is_ok_and(|(plan, _)| list::find(&plan, &facts.environment).iter().any(is_module))
 }
 
-fn judged(program: &str, answered: Result<String, String>, is_needed: bool) -> Finding {
+fn judged(program: &str, answered: &Result<String, String>, is_needed: bool) -> Finding {
     let (major, minor) = OLDEST_NODE;
-    let what = match &answered {
+    let what = match answered {
         Err(problem) => format!("{program} does not work: {problem}"),
         Ok(version) => match number(version) {
             Some(found) if version.starts_with('v') && found < OLDEST_NODE => {
@@ -61,7 +61,7 @@ fn judged(program: &str, answered: Result<String, String>, is_needed: bool) -> F
     }
     Finding::broken(what)
         .because("The extensions of pi that are here do not run.")
-        .to_do("bowline config set nodePath /path/to/node")
+        .remedy("bowline config set nodePath /path/to/node")
 }
 
 /// Returns the first two numbers of a version.
@@ -79,7 +79,7 @@ mod tests {
     fn old_node_is_broken_if_something_needs_it() {
         let state = |answer: Result<&str, &str>, is_needed| {
             let answer = answer.map(ToOwned::to_owned).map_err(ToOwned::to_owned);
-            judged("/bin/node", answer, is_needed).state
+            judged("/bin/node", &answer, is_needed).state
         };
         assert_eq!(state(Ok("v22.15.0"), true), State::Fine);
         assert_eq!(state(Ok("v26.0.1"), true), State::Fine);

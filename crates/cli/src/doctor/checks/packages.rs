@@ -19,13 +19,13 @@ pub(in crate::doctor) fn check(facts: &Facts) -> Vec<Finding> {
             // The text has the command that installs it.
             Err(problem) => findings.push(match problem.split_once("to install it, run: ") {
                 Some((what, command)) => {
-                    Finding::broken(format!("{source}: {}", what.trim_end_matches("; "))).to_do(command)
+                    Finding::broken(format!("{source}: {}", what.trim_end_matches("; "))).remedy(command)
                 }
                 None => Finding::broken(format!("{source}: {problem}")),
             }),
             Ok(_) if Content::of(package).is_empty() => {
                 findings
-                    .push(Finding::look(format!("{source}: nothing is used of it")).to_do("bowline list"));
+                    .push(Finding::look(format!("{source}: nothing is used of it")).remedy("bowline list"));
             }
             Ok(_) => fine.push(source),
         }

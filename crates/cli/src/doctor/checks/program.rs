@@ -24,7 +24,7 @@ pub(in crate::doctor) fn check(facts: &Facts) -> Vec<Finding> {
         None => findings.push(
             Finding::look("bowline is not in PATH")
                 .because("Clients that start it by its name do not find it.")
-                .to_do(format!("export PATH=\"{}:$PATH\"", folder_of(&own).display())),
+                .remedy(format!("export PATH=\"{}:$PATH\"", folder_of(&own).display())),
         ),
         Some(found) if is_same(&found, &own) => {}
         Some(found) => findings.push(

@@ -14,7 +14,7 @@ pub(in crate::doctor) fn check(facts: &Facts) -> BoxFuture<'_, Vec<Finding>> {
             return vec![match prove(facts, mode).await {
                 Ok(report) => of_confined(&report),
                 Err(problem) => {
-                    Finding::broken(problem).because("No tool runs.").to_do("bowline sandbox explain")
+                    Finding::broken(problem).because("No tool runs.").remedy("bowline sandbox explain")
                 }
             }];
         }
@@ -59,6 +59,6 @@ fn of_confined(report: &SandboxReport) -> Finding {
         format!("{mode}, level {level}, network {}: {proved} promises proved", report.network.as_str());
     match count(PromiseState::Absent) {
         0 => Finding::fine(what),
-        absent => Finding::look(format!("{what}, {absent} do not hold")).to_do("bowline sandbox explain"),
+        absent => Finding::look(format!("{what}, {absent} do not hold")).remedy("bowline sandbox explain"),
     }
 }

@@ -26,12 +26,12 @@ pub(in crate::doctor) fn check(facts: &Facts) -> Vec<Finding> {
         return vec![Finding::broken(format!("{shown} is not a folder")).because("Sessions cannot be kept.")];
     }
     let Some(existing) = folder.ancestors().find(|folder| folder.is_dir()) else { return Vec::new() };
-    // The file has no name in the folder, so nothing is left behind.
+    // Permissions do not tell: the file system may be read-only or full.
     if let Err(error) = try_to_write(existing) {
         return vec![
             Finding::broken(format!("{shown} cannot be written: {error}"))
                 .because("Sessions cannot be kept; --no-session does without.")
-                .to_do(command("ls -ld", existing)),
+                .remedy(command("ls -ld", existing)),
         ];
     }
     let mut findings = Vec::new();
@@ -39,14 +39,14 @@ pub(in crate::doctor) fn check(facts: &Facts) -> Vec<Finding> {
         let mebibytes = free / (1024 * 1024);
         findings.push(
             Finding::look(format!("only {mebibytes} MiB are free for {shown}"))
-                .to_do("bowline sessions list --all"),
+                .remedy("bowline sessions list --all"),
         );
     }
     if bowline_files::mode(folder).is_some_and(|mode| mode & 0o077 != 0) {
         findings.push(
             Finding::look(format!("{shown} can be entered by other users"))
                 .because("Sessions have what was said, and the files that were read.")
-                .to_do(command("chmod go=", folder)),
+                .remedy(command("chmod go=", folder)),
         );
     }
     findings.extend(damaged(facts, &store));
@@ -103,7 +103,7 @@ fn damaged(facts: &Facts, store: &Store) -> Vec<Finding> {
     vec![
         Finding::look(format!("{count} of {of} sessions damaged or unreadable, the newest is {first}"))
             .because("They open without the damaged lines.")
-            .to_do("bowline sessions fsck")
-            .to_do("bowline sessions fsck --repair"),
+            .remedy("bowline sessions fsck")
+            .remedy("bowline sessions fsck --repair"),
     ]
 }

@@ -15,22 +15,22 @@ pub(in crate::doctor) fn check(facts: &Facts) -> Vec<Finding> {
         return vec![
             Finding::broken(problem.clone())
                 .because("bowline does not start. The other checks use the defaults.")
-                .to_do("bowline help settings"),
+                .remedy("bowline help settings"),
         ];
     }
     let mut findings = Vec::new();
     if let Err(failure) = startup::check_settings(facts.entry, &facts.environment, &facts.file) {
         let finding = Finding::broken(failure.to_string()).because("bowline does not start.");
-        findings.push(finding.to_do("bowline help settings"));
+        findings.push(finding.remedy("bowline help settings"));
     }
     for warning in &facts.settings_warnings {
-        findings.push(Finding::look(warning.clone()).to_do("bowline help settings"));
+        findings.push(Finding::look(warning.clone()).remedy("bowline help settings"));
     }
     if bowline_files::mode(&path).is_some_and(|mode| mode & WRITABLE_BY_OTHERS != 0) {
         findings.push(
             Finding::look(format!("{shown} can be changed by other users"))
                 .because("Settings name programs that bowline runs.")
-                .to_do(command("chmod go-w", &path)),
+                .remedy(command("chmod go-w", &path)),
         );
     }
     if findings.is_empty() {

@@ -23,8 +23,8 @@ pub(in crate::doctor) fn check(facts: &Facts) -> BoxFuture<'_, Vec<Finding>> {
         let finding =
             Finding::broken(format!("{shell} does not work: {problem}")).because("No command can run.");
         vec![match named {
-            Some(_) => finding.to_do("bowline config unset shellPath"),
-            None => finding.to_do("bowline config set shellPath /bin/sh"),
+            Some(_) => finding.remedy("bowline config unset shellPath"),
+            None => finding.remedy("bowline config set shellPath /bin/sh"),
         }]
     })
 }

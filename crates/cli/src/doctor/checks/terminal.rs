@@ -27,7 +27,7 @@ pub(in crate::doctor) fn check(facts: &Facts) -> Vec<Finding> {
         return vec![
             Finding::look("the locale does not say that the terminal shows UTF-8")
                 .because("Letters beyond English may look wrong.")
-                .to_do("export LANG=C.UTF-8"),
+                .remedy("export LANG=C.UTF-8"),
         ];
     }
     match columns() {

@@ -26,7 +26,7 @@ pub(in crate::doctor) fn check(facts: &Facts) -> Vec<Finding> {
         }
         (false, None) => Finding::look(format!("this project is not trusted: {names} is not used"))
             .because("It can steer the agent and run programs. Look at it first; then decide:")
-            .to_do(command("bowline trust", here))
-            .to_do(command("bowline trust --no-approve", here)),
+            .remedy(command("bowline trust", here))
+            .remedy(command("bowline trust --no-approve", here)),
     }]
 }
