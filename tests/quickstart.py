@@ -103,7 +103,7 @@ def main():
             for command in commands:
                 ended, folder = run(command, folder, environment)
                 # A command whose refusal is the point of the step shows what it wrote.
-                is_refusal = command.text.startswith("bowline sandbox run")
+                is_refusal = command.text.startswith(("bowline sandbox run", "bowline doctor"))
                 if (ended.returncode != 0) != is_refusal or not matches(command.expected, ended.stdout):
                     sys.exit(f"{heading}: $ {command.text}\nexit code {ended.returncode}\n{ended.stdout}")
             took = time.monotonic() - started

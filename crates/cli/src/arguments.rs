@@ -75,6 +75,8 @@ pub(crate) enum Action {
     /// Talks with the user on the terminal.
     Chat,
     Demo,
+    /// Says what is fine and what is not.
+    Doctor,
     Sessions,
     Auth,
     ListModels,
@@ -85,6 +87,8 @@ pub(crate) enum Action {
     Export,
     /// Lists, tests and calls MCP servers.
     Mcp,
+    /// Shows and changes settings.
+    Config,
     /// Decides about the trust in a project.
     Trust,
     /// Runs a command in the sandbox, says what it allows, and checks it.
@@ -175,6 +179,8 @@ pub(crate) struct Arguments {
     pub search: String,
     pub local: bool,
     pub temporary: bool,
+    /// Whether the settings of the project are meant.
+    pub of_project: bool,
     pub json: bool,
     pub online: bool,
     pub all: bool,
@@ -452,6 +458,11 @@ impl Arguments {
 
     /// Returns the error for a command line that names no mode and no subcommand, if it has arguments.
     fn nothing_known(&self) -> Result<(), Failure> {
+        if self.messages.len() > 1
+            && let Some(unknown @ Unknown::First(_)) = self.unknown.first()
+        {
+            return Err(unknown.error_among_words());
+        }
         match (self.unknown.first(), self.file_arguments.first()) {
             (Some(unknown), _) => Err(unknown.error(None)),
             (None, Some(_)) => Err(Failure::Usage(MESSAGE_WITHOUT_MODE.to_owned())),
@@ -531,6 +542,8 @@ impl Unknown {
     fn error(&self, subcommand: Option<&Subcommand>) -> Failure {
         let help =
             subcommand.map_or("bowline help".to_owned(), |named| format!("bowline help {}", named.name));
+        // The subcommand that follows a misspelt word is not the one that was meant.
+        let help = if matches!(self, Self::First(_)) { "bowline help".to_owned() } else { help };
         let (what, near) = match self {
             Self::Flag(flag) => {
                 let name = &format!("--{}", flag.name);
@@ -552,6 +565,18 @@ impl Unknown {
         };
         let hint = near.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
         Failure::Usage(format!("{what}{hint} (see {help})"))
+    }
+
+    /// Returns the error for a first word that other words follow: they may be a message.
+    fn error_among_words(&self) -> Failure {
+        let text = self.error(None).to_string();
+        Failure::Usage(match text.strip_suffix(" (see bowline help)") {
+            Some(what) if what.ends_with('?') => {
+                format!("{what} To run a message, add -p (see bowline help)")
+            }
+            Some(what) => format!("{what}; to run a message, add -p (see bowline help)"),
+            None => text,
+        })
     }
 
     /// Tells whether an extension may know it.

@@ -48,7 +48,10 @@ impl Environment {
         if let Some(folder) = folder {
             let path = environment.expand(folder);
             if folder.is_empty() || !path.is_dir() {
-                return Err(Failure::Usage(format!("--cwd: \"{folder}\" is not a folder")));
+                let is_there = !folder.is_empty() && path.symlink_metadata().is_ok();
+                let problem =
+                    if is_there { "is not a folder" } else { "does not exist; name a folder that does" };
+                return Err(Failure::Usage(format!("--cwd: \"{folder}\" {problem}")));
             }
             let path = path.canonicalize().map_err(Failure::io("entering the folder of --cwd"))?;
             std::env::set_current_dir(&path).map_err(Failure::io("entering the folder of --cwd"))?;

@@ -11,23 +11,27 @@ use crate::similar::nearest;
 use crate::subcommands::{self, SUBCOMMANDS, Subcommand};
 use crate::terminal::hanging;
 
-/// The width of the help of a subcommand, and where the descriptions of its options begin.
+/// The width of the help, and where the descriptions of subcommands and of options begin.
 const WIDTH: usize = 79;
+const SUBCOMMAND_COLUMN: usize = 25;
 const OPTION_COLUMN: usize = 39;
 
 /// Returns the usage in a few lines.
 pub(crate) fn usage() -> String {
     let mut text = "\
-bowline is a headless coding agent: another program drives it over stdin and stdout, one JSON object per line.
+bowline is a headless coding agent: another program drives it over stdin and
+stdout, one JSON object per line.
 
-  bowline demo           start here: an exchange with a scripted model (no key, no network)
-  bowline -p \"MESSAGE\"   run a message and print the answer; --output json says more about it
+  bowline demo           start here: an exchange with a scripted model
+                         (no key, no network)
+  bowline -p \"MESSAGE\"   run a message and print the answer
   bowline --mode rpc     serve a client, in the protocol that --dialect names
   bowline --list-models  list the known models
 "
     .to_owned();
     for subcommand in SUBCOMMANDS.iter().filter(|subcommand| subcommand.name != "demo") {
-        let _ = writeln!(text, "  bowline {:<14} {}", subcommand.name, subcommand.about);
+        let _ = write!(text, "  bowline {:<14} ", subcommand.name);
+        hanging(&mut text, subcommand.about, SUBCOMMAND_COLUMN, WIDTH);
     }
     text
 }
@@ -69,18 +73,20 @@ fn text() -> String {
         let flags = flags().filter(|flag| flag.group == group);
         let _ = write!(text, "\n{heading}:\n");
         for flag in flags {
-            let _ = writeln!(text, "  {:<36} {}", spelling(flag), flag.about);
+            let _ = write!(text, "  {:<36} ", spelling(flag));
+            hanging(&mut text, flag.about, OPTION_COLUMN, WIDTH);
         }
     }
     write_foreign(&mut text, "Flags of the emulated agents that are ignored with a warning", false);
     write_foreign(
         &mut text,
-        "Flags of the emulated agents that are refused, because they restrict the agent",
+        "Flags of the emulated agents that are refused, as they restrict the agent",
         true,
     );
     text.push_str("\nDialects (--dialect):\n");
     for entry in bowline_dialect::DIALECTS {
-        let _ = writeln!(text, "  {:<36} {}", entry.name, entry.about);
+        let _ = write!(text, "  {:<36} ", entry.name);
+        hanging(&mut text, entry.about, OPTION_COLUMN, WIDTH);
     }
     text.push_str(
         "
@@ -90,12 +96,13 @@ Examples:
   git diff | bowline -p \"Review this change\" --tools read,grep
   bowline --list-models opus
 
-A link to bowline named pi, omp or opi speaks that agent's dialect and prints its version for --version.
+A link to bowline named pi, omp or opi speaks that agent's dialect and prints
+its version for --version.
 
 Files, in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it):
   settings.json   what flags set, and time-outs, retries, queue modes
   models.json     providers and models of your own
-  auth.json       keys by provider; the environment (ANTHROPIC_API_KEY, …) works too
+  auth.json       keys by provider; variables (ANTHROPIC_API_KEY, …) work, too
   sessions/       one file per session
 ",
     );
@@ -108,9 +115,8 @@ fn write_foreign(text: &mut String, heading: &str, is_refused: bool) {
     names.sort_unstable();
     names.dedup();
     let _ = write!(text, "\n{heading}:\n");
-    for line in names.chunks(5) {
-        let _ = writeln!(text, "  {}", line.join(" "));
-    }
+    text.push_str("  ");
+    hanging(text, &names.join(" "), 2, WIDTH);
 }
 
 fn spelling(flag: &Flag) -> String {

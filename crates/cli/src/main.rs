@@ -4,6 +4,7 @@ mod arguments;
 mod auth;
 mod blocking;
 mod chat;
+mod config;
 mod configuration;
 #[cfg_attr(target_os = "linux", path = "confinement_linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "confinement_other.rs")]
@@ -11,6 +12,7 @@ mod confinement;
 mod demo;
 mod detached_extensions;
 mod dialect_choice;
+mod doctor;
 #[cfg_attr(unix, path = "echo_unix.rs")]
 #[cfg_attr(windows, path = "echo_windows.rs")]
 mod echo;
@@ -43,6 +45,7 @@ mod serving;
 mod session_undo;
 mod sessions;
 mod settings;
+mod shell_word;
 #[cfg_attr(unix, path = "signals_unix.rs")]
 #[cfg_attr(windows, path = "signals_windows.rs")]
 mod signals;
@@ -121,6 +124,9 @@ fn main() -> ExitCode {
         }
         Action::Chat => return finish(chat::main(&arguments)),
         Action::Demo => demo::main(),
+        Action::Doctor => {
+            return finish(choice.entry().and_then(|entry| doctor::main(&arguments, entry)));
+        }
         Action::Sessions => return finish(sessions::main(&arguments, choice.start())),
         Action::Auth => {
             return finish(choice.entry().and_then(|entry| auth::main(&arguments, entry)));
@@ -134,6 +140,9 @@ fn main() -> ExitCode {
         Action::Mcp => return finish(mcp::main(&arguments)),
         Action::Sandbox => return finish(sandbox::main(&arguments, choice.start())),
         Action::Packages(verb) => return finish(packages::main(verb, &arguments)),
+        Action::Config => {
+            return finish(choice.entry().and_then(|entry| config::main(&arguments, entry)));
+        }
         Action::Trust => return finish(trust::main(&arguments)),
         Action::Nothing => {
             terminal::note(arguments.nothing_to_do());

@@ -16,13 +16,14 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::Arguments;
+use crate::blocking::block_on;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings::SettingsFile;
 use crate::similar::nearest;
-use crate::startup;
 use crate::table::{Align, render};
 use crate::terminal::{note, plain_line, say};
+use crate::{resources, startup};
 
 pub(crate) const USAGE: &str = "\
 bowline mcp list                    show the configured MCP servers
@@ -33,9 +34,6 @@ Servers are described by \"mcpServers\" in settings.json and in mcp.json, which 
 .pi/mcp.json of a project that is trusted. --json prints list and test as one JSON object per line, and the whole result
 of a call. The exit code is 1 if a server cannot be used or a call fails.
 ";
-
-/// How long the end waits for servers to die.
-const LONGEST_KILL: Duration = Duration::from_secs(2);
 
 /// The longest arguments that are read from stdin.
 const LONGEST_ARGUMENTS: u64 = 16 * 1024 * 1024;
@@ -109,7 +107,8 @@ impl Mcp {
     fn read(arguments: &Arguments) -> Result<Self, Failure> {
         let environment = Environment::read(arguments.working_directory.as_deref())?;
         let file = SettingsFile::of_user(&environment)?;
-        let options = startup::mcp_options(arguments, &environment, &file)?;
+        let resources = resources::choose(arguments, &environment, &file);
+        let options = startup::mcp_options(arguments, &environment, &file, &resources)?;
         let configuration = options.configuration(&environment.working_directory);
         for problem in &configuration.problems {
             note(format_args!("bowline: {problem}"));
@@ -143,12 +142,7 @@ impl Mcp {
             return Ok(ExitCode::FAILURE);
         }
         let results = self.run(async |servers: &Servers| {
-            let tests = chosen.iter().map(|name| async move {
-                let began = Instant::now();
-                let result = servers.start_one(name, Timing::default().longest_start).await;
-                (result, began.elapsed())
-            });
-            futures_util::future::join_all(tests).await
+            start_all(servers, &chosen, Timing::default().longest_start).await
         })?;
         let mut all_work = true;
         for (name, (result, took)) in chosen.iter().zip(results) {
@@ -243,29 +237,45 @@ impl Mcp {
 
     /// Runs something with servers, and ends them.
     fn run<T>(&self, work: impl AsyncFnOnce(&Servers) -> T) -> Result<T, Failure> {
-        bowline_tools::adopt_orphans(bowline_llm::runs_setting_command);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(Failure::io("starting the runtime"))?;
-        let context = ServerContext {
-            working_directory: self.environment.working_directory.clone(),
-            tools: Arc::clone(&self.options.tools),
-            host: Arc::clone(&self.options.host),
-            asker: Arc::new(NoAsker),
-            listener: Arc::new(ToStderr),
-            timing: Timing { backoff: [Duration::ZERO; 3], ..Timing::default() },
-        };
-        let result = runtime.block_on(async {
-            let servers = Servers::new(&self.configuration, context);
+        block_on(async {
+            let servers = servers(&self.configuration, &self.options, &self.environment, Arc::new(ToStderr));
             let result = work(&servers).await;
             servers.stop().await;
             result
-        });
-        runtime.shutdown_background();
-        bowline_tools::finish_commands(LONGEST_KILL);
-        Ok(result)
+        })
     }
+}
+
+/// Returns the configured servers without a session. Whoever asks for it ends them.
+pub(crate) fn servers(
+    configuration: &Configuration,
+    options: &McpOptions,
+    environment: &Environment,
+    listener: Arc<dyn Listener>,
+) -> Servers {
+    let context = ServerContext {
+        working_directory: environment.working_directory.clone(),
+        tools: Arc::clone(&options.tools),
+        host: Arc::clone(&options.host),
+        asker: Arc::new(NoAsker),
+        listener,
+        timing: Timing { backoff: [Duration::ZERO; 3], ..Timing::default() },
+    };
+    Servers::new(configuration, context)
+}
+
+/// Starts servers at the same time, and returns what became of each and how long it took.
+pub(crate) async fn start_all(
+    servers: &Servers,
+    names: &[String],
+    limit: Duration,
+) -> Vec<(Result<Status, bowline_mcp::Error>, Duration)> {
+    let tests = names.iter().map(|name| async move {
+        let began = Instant::now();
+        let result = servers.start_one(name, limit).await;
+        (result, began.elapsed())
+    });
+    futures_util::future::join_all(tests).await
 }
 
 fn row(server: &ServerConfig) -> [String; 5] {

@@ -9,6 +9,7 @@ use bowline_core::policy::Questions;
 use bowline_core::reply::SessionDamage;
 use bowline_dialect::{Entry, Start, Tools};
 use bowline_engine::{Configured, OpenedSession, Parts, SessionPlan, SystemPrompt, TASK_TOOL};
+use bowline_extension::Resources;
 use bowline_extension_host::{McpOptions, McpSessionServers, Places, Plan};
 use bowline_llm::{Providers, Sources};
 use bowline_session::{Clock, EntryBody, Layout, Location, NewSession, Session, Store};
@@ -23,7 +24,7 @@ use crate::hardening;
 use crate::hosts::{self, Materials};
 use crate::mcp_servers;
 use crate::models::{choose_model, model_defaults, model_wishes};
-use crate::resources;
+use crate::sandbox_wishes::sandbox_wishes;
 use crate::settings::SettingsFile;
 use crate::similar::nearest;
 use crate::terminal::note;
@@ -49,7 +50,7 @@ pub(crate) fn prepare(
     let start = &entry.start;
     let file = SettingsFile::of_user(environment)?;
     let named = arguments.model.as_deref();
-    let model = named.or_else(|| start.model_variable.and_then(|name| environment.variable(name)));
+    let model = named.or_else(|| model_variable(environment, start).map(|(_, model)| model));
     let may_have_extensions =
         hosts::places(arguments, environment, &file).may_have_any(&environment.working_directory);
     if let Some(problem) = arguments.needs_extension.as_ref().filter(|_| !may_have_extensions) {
@@ -58,7 +59,7 @@ pub(crate) fn prepare(
     let wishes = model_wishes(arguments, model, &file);
     let (providers, chosen) = choose_model(arguments, &wishes, environment, &file, may_have_extensions)?;
     let models = model_defaults(wishes, chosen, &providers, may_have_extensions)?;
-    let gate = gate(arguments, environment, &file)?;
+    let gate = gate_with_warnings(arguments, environment, &file)?;
     let fixed = Fixed {
         arguments: arguments.clone(),
         environment: environment.clone(),
@@ -112,6 +113,24 @@ pub(crate) fn prepare(
     Ok(Prepared { parts, session })
 }
 
+/// Tells whether bowline would start with settings, as far as they alone decide about it.
+pub(crate) fn check_settings(
+    entry: &Entry,
+    environment: &Environment,
+    file: &SettingsFile,
+) -> Result<(), Failure> {
+    let arguments = Arguments::default();
+    gate(&arguments, environment, file)?;
+    sandbox_wishes(&arguments, environment, file)?;
+    let places = hosts::places(&arguments, environment, file);
+    let may_have_extensions = places.may_have_any(&environment.working_directory);
+    let keeps_todos = file.todos.are_kept(&Policy::default());
+    let allow = allowed_tools(&arguments, file, &entry.start, may_have_extensions, keeps_todos)?;
+    let toolbox = toolboxes::with_defaults(&Options::default(), file, &entry.start, keeps_todos);
+    toolbox.select(&Selection { allow, ..Selection::default() })?;
+    Ok(())
+}
+
 /// Returns what decides about tool calls. A rule that is wrong keeps bowline from starting.
 pub(crate) fn gate(
     arguments: &Arguments,
@@ -131,12 +150,26 @@ pub(crate) fn gate(
         }
         error => error.into(),
     })?;
-    warn_of_misspelt_tools(&file.approvals.rules);
     Ok(gate)
 }
 
-/// Warns of tools in rules whose names look like those of built-in ones. An extension may have one of that name.
-fn warn_of_misspelt_tools(rules: &[Value]) {
+/// Returns what decides about tool calls, and reports what is odd about the rules on stderr.
+pub(crate) fn gate_with_warnings(
+    arguments: &Arguments,
+    environment: &Environment,
+    file: &SettingsFile,
+) -> Result<Gate, Failure> {
+    let gate = gate(arguments, environment, file)?;
+    for warning in misspelt_tools(&file.approvals.rules) {
+        note(format_args!("bowline: {warning}"));
+    }
+    Ok(gate)
+}
+
+/// Returns warnings about tools in rules whose names look like those of built-in ones. An extension may have one of that
+/// name.
+pub(crate) fn misspelt_tools(rules: &[Value]) -> Vec<String> {
+    let mut warnings = Vec::new();
     for (index, rule) in rules.iter().enumerate() {
         let names = match rule.get("tool") {
             Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
@@ -147,12 +180,13 @@ fn warn_of_misspelt_tools(rules: &[Value]) {
         for name in names.into_iter().filter(is_unknown).filter(|name| !is_of_server(name)) {
             let known = toolboxes::all(&Options::default()).names();
             if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
-                note(format_args!(
-                    "bowline: approvals.rules[{index}]: no tool named {name} is built in; did you mean {near}?"
+                warnings.push(format!(
+                    "approvals.rules[{index}]: no tool named {name} is built in; did you mean {near}?"
                 ));
             }
         }
     }
+    warnings
 }
 
 /// Returns how the tools behave, and what they may know of the environment.
@@ -185,11 +219,11 @@ pub(crate) fn mcp_options(
     arguments: &Arguments,
     environment: &Environment,
     file: &SettingsFile,
+    resources: &Resources,
 ) -> Result<McpOptions, Failure> {
     let providers = Providers::new(sources(environment, file))?;
-    let resources = resources::choose(arguments, environment, file);
     let tools = tool_options(arguments, environment, file, &providers, false);
-    Ok(mcp_servers::options(environment, file, &providers, &resources, &tools, false))
+    Ok(mcp_servers::options(environment, file, &providers, resources, &tools, false))
 }
 
 /// Returns what extensions are started with outside of a session, and the models that they see.
@@ -197,18 +231,36 @@ pub(crate) fn extension_plan(
     arguments: &Arguments,
     environment: &Environment,
     entry: &Entry,
+    file: &SettingsFile,
+    resources: &Resources,
+) -> Result<(Plan, Providers), Failure> {
+    extension_plan_of(
+        arguments,
+        environment,
+        entry,
+        file,
+        resources,
+        hosts::places(arguments, environment, file),
+    )
+}
+
+/// Returns the same for extensions in other places.
+pub(crate) fn extension_plan_of(
+    arguments: &Arguments,
+    environment: &Environment,
+    entry: &Entry,
+    file: &SettingsFile,
+    resources: &Resources,
     places: Places,
 ) -> Result<(Plan, Providers), Failure> {
-    let file = SettingsFile::of_user(environment)?;
-    let providers = Providers::new(sources(environment, &file))?;
-    let resources = resources::choose(arguments, environment, &file);
-    let options = Arc::new(tool_options(arguments, environment, &file, &providers, false));
-    let mcp = mcp_servers::options(environment, &file, &providers, &resources, &options, false);
+    let providers = Providers::new(sources(environment, file))?;
+    let options = Arc::new(tool_options(arguments, environment, file, &providers, false));
+    let mcp = mcp_servers::options(environment, file, &providers, resources, &options, false);
     let mut plan = hosts::plan(&Materials {
         arguments,
         environment,
-        file: &file,
-        resources: &resources,
+        file,
+        resources,
         options: &options,
         entry,
         policy: &Policy { questions: Questions::Asked, ..Policy::default() },
@@ -340,17 +392,30 @@ pub(crate) fn session_plan(
     if arguments.no_session {
         return SessionPlan { store: None, durability: file.durability() };
     }
-    let folder = arguments
-        .session_dir
-        .as_deref()
-        .or_else(|| start.sessions_variable.and_then(|name| environment.variable(name)))
-        .or_else(|| environment.variable("PI_CODING_AGENT_SESSION_DIR"))
-        .or(file.session_dir.as_deref());
+    let named = || sessions_variable(environment, start).map(|(_, folder)| folder);
+    let folder = arguments.session_dir.as_deref().or_else(named).or(file.session_dir.as_deref());
     let store = match folder {
         Some(folder) => Store::new(environment.expand(folder), Layout::Flat),
         None => Store::new(environment.home.join("sessions"), Layout::ByWorkingDirectory),
     };
     SessionPlan { store: Some(store), durability: file.durability() }
+}
+
+/// Returns the variable that names the folder of sessions, with its value.
+pub(crate) fn sessions_variable<'a>(
+    environment: &'a Environment,
+    start: &Start,
+) -> Option<(&'static str, &'a str)> {
+    let names = start.sessions_variable.into_iter().chain(["PI_CODING_AGENT_SESSION_DIR"]);
+    names.filter_map(|name| Some((name, environment.variable(name)?))).next()
+}
+
+/// Returns the variable that names the model, with its value.
+pub(crate) fn model_variable<'a>(
+    environment: &'a Environment,
+    start: &Start,
+) -> Option<(&'static str, &'a str)> {
+    start.model_variable.and_then(|name| Some((name, environment.variable(name)?)))
 }
 
 fn open_session(

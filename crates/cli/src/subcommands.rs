@@ -3,7 +3,7 @@
 use crate::arguments::Action;
 use crate::flags::{Group, flags};
 use crate::similar::nearest;
-use crate::{auth, chat, extension, mcp, packages, sandbox, sessions, trust};
+use crate::{auth, chat, config, doctor, extension, mcp, packages, sandbox, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -98,6 +98,51 @@ works in is the editor's. Without --ask, the user is asked before files are chan
         examples: "bowline acp\nbowline acp --model anthropic/claude-sonnet-5 --sandbox workspace-write\n",
         verbs: &[],
         takes_words: false,
+        flags: &[],
+        passes_flags_on: false,
+    },
+    Subcommand {
+        name: "doctor",
+        action: Action::Doctor,
+        about: "say what is wrong here, and what to do about it",
+        usage: doctor::USAGE,
+        examples: "bowline doctor\nbowline doctor --online\n",
+        verbs: &[],
+        takes_words: false,
+        flags: &[
+            "--online",
+            "--json",
+            "--dialect",
+            "--model",
+            "--sandbox",
+            "--session-dir",
+            "--extension",
+            "--no-extensions",
+            "--approve",
+            "--no-approve",
+        ],
+        passes_flags_on: false,
+    },
+    Subcommand {
+        name: "config",
+        action: Action::Config,
+        about: "settings: show, get, set, unset, path",
+        usage: config::USAGE,
+        examples: "\
+bowline config show sandbox
+bowline config get maxTurns
+bowline config set defaultProvider anthropic
+bowline config set retry.maxRetries 5
+bowline config set --project skills '[\"./tools/skills\"]'
+",
+        verbs: &[
+            verb("show", 1, config::FLAGS),
+            verb("get", 1, config::FLAGS),
+            verb("set", 2, &["--project", "--approve", "--no-approve"]),
+            verb("unset", 1, &["--project", "--approve", "--no-approve"]),
+            verb("path", 0, &["--project"]),
+        ],
+        takes_words: true,
         flags: &[],
         passes_flags_on: false,
     },

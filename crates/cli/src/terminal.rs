@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use crate::failure::Failure;
 
@@ -55,6 +55,27 @@ pub(crate) fn hanging(text: &mut String, paragraph: &str, column: usize, width: 
         used += length;
     }
     text.push('\n');
+}
+
+/// Shows on stderr what goes on, in place of what was shown before, or removes that. Only a terminal shows it.
+pub(crate) fn show_progress(text: Option<&str>) {
+    let mut stderr = io::stderr().lock();
+    if stderr.is_terminal() {
+        let _ = write!(stderr, "\r\u{1b}[K{}", plain_line(text.unwrap_or_default()));
+        let _ = stderr.flush();
+    }
+}
+
+/// Returns how many columns the terminal has that stdout is; none if it is no terminal, or one that does not say.
+#[cfg(unix)]
+pub(crate) fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn columns() -> Option<usize> {
+    None
 }
 
 fn escape(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {

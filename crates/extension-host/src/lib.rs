@@ -11,5 +11,5 @@ pub mod protocol;
 pub use mcp::{McpHost, McpOptions, McpSessionServers};
 pub use process::{
     DEFAULT_START_LIMIT, Direction, Found, GivenFlag, IfUnknown, Launch, MANIFEST, Manifest, Named,
-    NotLoaded, PiFolder, PiHosting, Places, Plan, ProcessHost, Program, Trace,
+    NotLoaded, OLDEST_NODE, PiFolder, PiHosting, Places, Plan, ProcessHost, Program, Trace, pi_runtime,
 };

@@ -79,7 +79,7 @@ impl Address {
 }
 
 /// Returns an address with its secrets masked.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     let (scheme, rest) = split_scheme(text);
     let (user, rest) = match user_end(rest) {
         Some(end) => (format!("{MASK}@"), &rest[end + 1..]),

@@ -139,9 +139,12 @@ impl Providers {
         model.id = id.to_owned();
         model.name = id.to_owned();
         model.reasoning |= thinking.is_some_and(|level| level > ThinkingLevel::Off);
-        let warning = local_servers::server(provider)
-            .is_none()
-            .then(|| format!("Model \"{id}\" not found for provider \"{provider}\". Using custom model id."));
+        let warning = local_servers::server(provider).is_none().then(|| {
+            let known = models.iter().filter(|model| model.provider == provider);
+            let meant = near(id, known.map(|model| model.id.as_str())).into_iter().next();
+            let hint = meant.map(|meant| format!(" Did you mean {meant}?")).unwrap_or_default();
+            format!("Model \"{id}\" not found for provider \"{provider}\". Using custom model id.{hint}")
+        });
         Some(Resolved { model: Arc::new(model), thinking, warning })
     }
 

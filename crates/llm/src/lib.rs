@@ -52,6 +52,7 @@ mod sse;
 mod transport;
 
 pub use added::{AddedBy, Additions, AnswerSource, NewProvider};
+pub use address::shown as shown_address;
 #[doc(hidden)]
 pub use api::probe;
 pub use assembly::Assembly;

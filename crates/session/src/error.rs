@@ -71,7 +71,9 @@ pub enum Error {
     #[error("Invalid cursor '{cursor}'; use the one that came with the previous page, or none to start over")]
     InvalidCursor { cursor: String },
 
-    #[error("No session matches '{text}'; give a session file, a session id or the beginning of one")]
+    #[error(
+        "No session matches '{text}'; give a session file, a session id or the beginning of one (bowline sessions list --all shows them)"
+    )]
     NoMatch { text: String },
 
     #[error("'{text}' matches several sessions; give more of the id:{}", list(matches))]

@@ -131,7 +131,7 @@ impl Store {
     }
 
     /// Returns the root directory.
-    pub(crate) fn root(&self) -> &Path {
+    pub fn root(&self) -> &Path {
         &self.root
     }
 

@@ -255,8 +255,13 @@ fn has_secret_name(name: &str) -> bool {
     name.split(['_', '.', '-']).any(is_secret) || DOORS.iter().any(|door| matches_name(door, name))
 }
 
+/// Tells whether a name, such as that of a variable or a flag, is that of a secret.
+pub fn is_name_of_secret(name: &str) -> bool {
+    has_secret_name(&name.to_ascii_uppercase())
+}
+
 /// Tells whether a value looks like a key, a certificate's private half, a signed token, or an address with a password.
-fn looks_secret(value: &str) -> bool {
+pub fn looks_secret(value: &str) -> bool {
     let value = value.trim();
     (value.contains("-----BEGIN") && value.contains("PRIVATE KEY"))
         || SECRET_PREFIXES.iter().any(|(prefix, least)| {

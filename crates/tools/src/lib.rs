@@ -60,7 +60,7 @@ mod write;
 pub use builtin::own_paths;
 pub use closed_paths::{ClosedPaths, IsClosed};
 pub use command::{CommandOutcome, CommandRequest, run_command};
-pub use command_environment::{CommandEnvironment, Inherit};
+pub use command_environment::{CommandEnvironment, Inherit, is_name_of_secret, looks_secret};
 pub use command_logs::{keep_text, remove_logs};
 pub use confinement::{
     Confinement, HostAnswer, HostGate, NOT_AN_OVERLAY, OutputSink, WriteAccess, not_an_overlay,
@@ -76,6 +76,7 @@ pub use process_tree::VARIABLE as MARK_VARIABLE;
 pub use process_tree::restrict_commands;
 pub use read::show_text;
 pub use service::{Service, ServiceEnd, ServiceLaunch, ServicePipes};
+pub use shell::default_shell;
 pub use todo::{TODO, TodoList, check_todos};
 pub use tool::{BoxFuture, CallContext, Outcome, Progress, Tool};
 pub use toolbox::{Options, Selection, Toolbox, effective_arguments, traits_of};

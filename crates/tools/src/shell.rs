@@ -338,7 +338,8 @@ async fn drain(mut output: OutputReader) {
     while output.read(&mut buffer).await.is_ok_and(|length| length > 0) {}
 }
 
-fn default_shell() -> PathBuf {
+/// Returns the shell that runs commands if the user names none.
+pub fn default_shell() -> PathBuf {
     let bash = PathBuf::from("/bin/bash");
     if bash.exists() { bash } else { PathBuf::from("sh") }
 }

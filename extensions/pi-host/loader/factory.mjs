@@ -19,7 +19,7 @@ export async function prepareLoader(cache) {
     installPlugin();
   } else {
     if (typeof module.registerHooks !== "function" || typeof module.stripTypeScriptTypes !== "function") {
-      throw new Error(`extensions of pi need Node 22.15 or later; this is ${process.version}`);
+      throw new Error(`extensions of pi need Node 22.15 or later; this is ${process.version}. Name another one with: bowline config set nodePath /path/to/node`);
     }
     installHooks();
   }

@@ -8,7 +8,7 @@ use crate::detached_extensions::DetachedExtensions;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings::SettingsFile;
-use crate::{hosts, startup};
+use crate::{hosts, resources, startup};
 
 /// What extensions are started from.
 pub(super) struct Desk<'start> {
@@ -27,7 +27,8 @@ impl Desk<'_> {
         if !places.may_have_any(&environment.working_directory) {
             return Ok(None);
         }
-        let (plan, providers) = startup::extension_plan(arguments, environment, entry, places)?;
+        let resources = resources::choose(arguments, environment, file);
+        let (plan, providers) = startup::extension_plan(arguments, environment, entry, file, &resources)?;
         let started = DetachedExtensions::start(plan, &providers, &environment.working_directory);
         Ok(started.map(|extensions| (extensions, providers)))
     }

@@ -6,10 +6,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use super::style::Palette;
-use super::terminal_mode;
+use crate::terminal::columns;
 
 /// A message that has the prompt drawn again and shows nothing: up a row, and down again.
 const REPAINT: &str = "\u{1b}[A\n";
+
+/// The columns of a terminal that does not say how many it has.
+const USUAL_COLUMNS: usize = 80;
 
 /// The way to the terminal. A clone is another handle to the same.
 #[derive(Debug, Clone)]
@@ -169,7 +172,7 @@ impl Screen {
 
     /// Returns how many columns there are.
     pub fn width(&self) -> usize {
-        terminal_mode::columns()
+        columns().unwrap_or(USUAL_COLUMNS)
     }
 
     /// Waits a little until everything is printed. No line is read after this.

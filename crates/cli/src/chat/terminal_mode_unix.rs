@@ -2,10 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
-
-/// The columns of a terminal that does not say how many it has.
-const USUAL_COLUMNS: usize = 80;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
 /// A terminal that sends no signals and echoes nothing between two lines: Ctrl-C is a key like any other, which would
 /// otherwise end the agent too. Dropping it restores the terminal.
@@ -26,13 +23,5 @@ impl Drop for Prepared {
         // There is nothing else to try. The line editor may still have the terminal mark what is pasted.
         let _ = io::stdout().write_all(b"\x1b[?2004l").and_then(|()| io::stdout().flush());
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
-    }
-}
-
-/// Returns how many columns the terminal has.
-pub(super) fn columns() -> usize {
-    match tcgetwinsize(io::stdout()) {
-        Ok(size) if size.ws_col > 0 => size.ws_col.into(),
-        _ => USUAL_COLUMNS,
     }
 }

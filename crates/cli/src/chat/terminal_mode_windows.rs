@@ -11,8 +11,3 @@ impl Prepared {
         Ok(Self)
     }
 }
-
-/// Returns how many columns the terminal is taken to have.
-pub(super) fn columns() -> usize {
-    80
-}

@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 
 use crate::failure::Failure;
-use crate::terminal::say_exactly;
+use crate::terminal::{columns, say_exactly};
 
 /// The width of lines if stdout is not a terminal.
 const WIDTH: usize = 100;
@@ -51,7 +51,7 @@ impl Screen {
     pub fn new() -> Self {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let is_terminal = std::io::stdout().is_terminal();
-        let width = variable("COLUMNS").and_then(|columns| columns.parse().ok()).or_else(terminal_width);
+        let width = variable("COLUMNS").and_then(|columns| columns.parse().ok()).or_else(columns);
         Self {
             in_colour: is_terminal && variable("NO_COLOR").is_none(),
             width: width.unwrap_or(WIDTH).max(NARROWEST),
@@ -128,17 +128,6 @@ impl Screen {
         }
         wrapped
     }
-}
-
-#[cfg(unix)]
-fn terminal_width() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
-}
-
-#[cfg(not(unix))]
-fn terminal_width() -> Option<usize> {
-    None
 }
 
 #[cfg(test)]

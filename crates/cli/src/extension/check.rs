@@ -20,7 +20,8 @@ use super::trial::{Line, Trial};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::startup;
+use crate::settings::SettingsFile;
+use crate::{resources, startup};
 
 /// How long a tool or a command may take before it is cancelled. In a session they may take any time.
 pub(super) const LONGEST_CALL: Duration = Duration::from_secs(10);
@@ -45,7 +46,10 @@ pub(super) fn check(
         ..Places::default()
     };
     let found = places.discover(&scratch.directory, true);
-    let (plan, providers) = startup::extension_plan(arguments, environment, entry, places)?;
+    let file = SettingsFile::of_user(environment)?;
+    let resources = resources::choose(arguments, environment, &file);
+    let (plan, providers) =
+        startup::extension_plan_of(arguments, environment, entry, &file, &resources, places)?;
     let samples =
         Samples::new().map_err(|error| Failure::Usage(format!("a sample is not valid: {error}")))?;
     let directory = scratch.directory.clone();

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use bowline_core::hook::{HookKind, Subscription};
 use bowline_core::slash_command::Scope;
 use bowline_engine::Extension;
-use bowline_extension_host::{Found, NotLoaded};
+use bowline_extension_host::{Found, NotLoaded, Plan};
+use bowline_llm::Providers;
 use serde_json::{Value, json};
 
 use super::sample_events::Samples;
@@ -17,7 +18,7 @@ use crate::failure::Failure;
 use crate::settings::SettingsFile;
 use crate::table::{Align, render};
 use crate::terminal::{note, say};
-use crate::{hosts, startup};
+use crate::{resources, startup};
 
 /// Lists the extensions. The exit code is 1 if one that is wanted does not start.
 pub(super) fn list(
@@ -26,10 +27,9 @@ pub(super) fn list(
     entry: &bowline_dialect::Entry,
 ) -> Result<ExitCode, Failure> {
     let file = SettingsFile::of_user(environment)?;
-    let directory = environment.working_directory.clone();
-    let places = hosts::places(arguments, environment, &file);
-    let (plan, providers) = startup::extension_plan(arguments, environment, entry, places)?;
-    let found = plan.places.discover(&directory, plan.resources.is_trusted(&directory));
+    let resources = resources::choose(arguments, environment, &file);
+    let (plan, providers) = startup::extension_plan(arguments, environment, entry, &file, &resources)?;
+    let found = find(&plan, environment);
     if found.is_empty() && !arguments.json {
         note(format_args!(
             "bowline: there are no extensions; bowline extension new NAME --out {} creates one",
@@ -37,19 +37,7 @@ pub(super) fn list(
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    let samples =
-        Samples::new().map_err(|error| Failure::Usage(format!("a sample is not valid: {error}")))?;
-    let listed = crate::blocking::block_on(async {
-        let mut trial = Trial::start(plan, providers, directory, samples);
-        if let Some(trial) = &mut trial {
-            trial.become_ready_timed().await;
-        }
-        let listed: Vec<_> = found.iter().map(|found| Listed::new(found, trial.as_mut())).collect();
-        if let Some(trial) = &mut trial {
-            trial.stop().await;
-        }
-        listed
-    })?;
+    let listed = crate::blocking::block_on(start(&found, plan, providers, environment))??;
     if arguments.json {
         let lines = listed.iter().map(|listed| format!("{}\n", listed.json()));
         say(&lines.collect::<String>())?;
@@ -62,13 +50,41 @@ pub(super) fn list(
     Ok(if all_start { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Returns the extensions of the working folder and of the user. Reads files.
+pub(crate) fn find(plan: &Plan, environment: &Environment) -> Vec<Found> {
+    let directory = &environment.working_directory;
+    plan.places.discover(directory, plan.resources.is_trusted(directory))
+}
+
+/// Starts the extensions that were found, asks them what they offer, and ends them.
+pub(crate) async fn start<'found>(
+    found: &'found [Found],
+    plan: Plan,
+    providers: Providers,
+    environment: &Environment,
+) -> Result<Vec<Listed<'found>>, Failure> {
+    let samples =
+        Samples::new().map_err(|error| Failure::Usage(format!("a sample is not valid: {error}")))?;
+    let mut trial = Trial::start(plan, providers, environment.working_directory.clone(), samples);
+    if let Some(trial) = &mut trial {
+        // Looking at extensions is no consent to what they ask.
+        trial.user_agrees = false;
+        trial.become_ready_timed().await;
+    }
+    let listed = found.iter().map(|found| Listed::new(found, trial.as_mut())).collect();
+    if let Some(trial) = &mut trial {
+        trial.stop().await;
+    }
+    Ok(listed)
+}
+
 /// An extension of the list.
-struct Listed<'found> {
-    found: &'found Found,
+pub(crate) struct Listed<'found> {
+    pub found: &'found Found,
     /// What is wrong with it.
-    problem: Option<String>,
+    pub problem: Option<String>,
     /// Whether somebody wants it, and it does not start.
-    has_failed: bool,
+    pub has_failed: bool,
     hooks: Vec<&'static str>,
     tools: Vec<String>,
     commands: Vec<String>,

@@ -1,7 +1,7 @@
 //! `bowline extension`: creates, tries out and lists extensions.
 
 mod check;
-mod list;
+pub(crate) mod list;
 mod new;
 mod report;
 mod sample_arguments;

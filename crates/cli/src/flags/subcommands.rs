@@ -13,7 +13,7 @@ pub(super) const FLAGS: &[Flag] = &[
         "--online",
         None,
         Nothing,
-        "With auth check: make one small request to the provider",
+        "With auth check and doctor: ask providers, with one small request each",
         |arguments, _| {
             arguments.online = true;
             Ok(())
@@ -50,6 +50,17 @@ pub(super) const FLAGS: &[Flag] = &[
         "With install: for --extension only, without adding it to settings",
         |arguments, _| {
             arguments.temporary = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Subcommand,
+        "--project",
+        None,
+        Nothing,
+        "With config set, unset and path: the settings of this project",
+        |arguments, _| {
+            arguments.of_project = true;
             Ok(())
         },
     ),

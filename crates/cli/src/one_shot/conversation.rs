@@ -237,8 +237,9 @@ impl Conversation {
         match error.strip_prefix(UNKNOWN_FLAG.1).and_then(|rest| rest.split(':').next()) {
             Some(name) if extension_path == UNKNOWN_FLAG.0 => {
                 self.is_refused = true;
-                let prefix = if self.audience.is_pis { "Error: " } else { "" };
-                self.summary.fail(format!("{prefix}Unknown option: --{name}"), None);
+                let is_pi = self.audience.is_pis;
+                let prefix = if is_pi { "Error: " } else { "" };
+                self.summary.fail(format!("{prefix}{}", super::unknown_option(name, is_pi)), None);
             }
             _ => note(format_args!("Extension error ({extension_path}): {error}")),
         }

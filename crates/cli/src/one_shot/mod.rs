@@ -24,9 +24,11 @@ use bowline_wire::{DEFAULT_OUTBOX_BOUND, Outbox, memory};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::flags::flags;
 use crate::hosts;
 use crate::serving::{Interruptions, Service};
 use crate::settings::SettingsFile;
+use crate::similar::nearest;
 
 use conversation::{Audience, Conversation, Ends};
 pub(crate) use format::{FORMATS, Format, PI_EVENTS, find, names};
@@ -57,7 +59,7 @@ pub(crate) fn main(arguments: &Arguments, entry: &'static Entry, is_pi: bool) ->
         return Err(Failure::Usage(NO_TERMINAL_INTERFACE.to_owned()));
     }
     let environment = Environment::read(arguments.working_directory.as_deref())?;
-    refuse_unknown_flags(arguments, &environment)?;
+    refuse_unknown_flags(arguments, &environment, is_pi)?;
     let output_schema = OutputSchema::read(arguments, &environment)?;
     let attachments = Attachments::read(&arguments.file_arguments, &environment)?;
     if !is_pi && arguments.messages.is_empty() && attachments.is_empty() && std::io::stdin().is_terminal() {
@@ -129,7 +131,7 @@ async fn converse(
     let Messages { words, attachments, output_schema, may_be_none } = messages;
     let prompts = message::prompts(piped, attachments, words, output_schema);
     if prompts.is_empty() && !may_be_none {
-        return Err(Failure::Usage("there is no message: neither arguments nor stdin have one".to_owned()));
+        return Err(Failure::Usage("there is no message: neither arguments nor stdin have one; for example: bowline -p \"Which files are here?\"".to_owned()));
     }
     let longest = prompts.iter().map(String::len).max().unwrap_or(0);
     let (agent_input, agent_output, client) = memory::pair(longest + CAPACITY);
@@ -145,7 +147,11 @@ async fn converse(
 }
 
 /// Fails if there is an unknown flag and no extension that could know it.
-fn refuse_unknown_flags(arguments: &Arguments, environment: &Environment) -> Result<(), Failure> {
+fn refuse_unknown_flags(
+    arguments: &Arguments,
+    environment: &Environment,
+    is_pi: bool,
+) -> Result<(), Failure> {
     // Another text is about those that must not be absent.
     let mut unknown = arguments.unknown_flags().into_iter();
     let Some(flag) = unknown.find(|flag| flag.if_unknown == IfUnknown::Reported) else { return Ok(()) };
@@ -153,5 +159,15 @@ fn refuse_unknown_flags(arguments: &Arguments, environment: &Environment) -> Res
     if hosts::places(arguments, environment, &file).may_have_any(&environment.working_directory) {
         return Ok(());
     }
-    Err(Failure::Usage(format!("Unknown option: --{}", flag.name)))
+    Err(Failure::Usage(unknown_option(&flag.name, is_pi)))
+}
+
+/// Says that nobody knows a flag, as pi does or with what may have been meant.
+fn unknown_option(name: &str, is_pi: bool) -> String {
+    if is_pi {
+        return format!("Unknown option: --{name}");
+    }
+    let near = nearest(&format!("--{name}"), flags().map(|flag| flag.long));
+    let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    format!("Unknown option: --{name}{hint} (see bowline help)")
 }

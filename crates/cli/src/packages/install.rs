@@ -39,14 +39,14 @@ pub(super) fn install(desk: &Desk, text: &str, arguments: &Arguments) -> Result<
     if scope != Scope::Temporary {
         desk.check_inside(&place, &place.settings())?;
         // Settings that cannot be changed are noticed before anything is installed.
-        edit(&place.settings(), |_| ())?;
+        edit(&place, |_| ())?;
     }
     fetch(desk, &place, &wanted.source)?;
     let entry = written(&wanted, &place);
     let package = find(desk, &place, text, &entry)?;
     if scope != Scope::Temporary {
         let change = |entries: &mut Vec<Written>| add(desk, &place, &identity, &entry, entries);
-        edit(&place.settings(), change)?;
+        edit(&place, change)?;
     }
     tell(&place, text, &package)?;
     Ok(ExitCode::SUCCESS)

@@ -11,10 +11,11 @@ mod place;
 mod programs;
 mod remove;
 mod settings_edit;
-mod settings_lock;
 mod update;
 
 use std::process::ExitCode;
+
+use bowline_extension::packages::{Installed, installed};
 
 use crate::arguments::Arguments;
 use crate::environment::Environment;
@@ -63,6 +64,16 @@ bowline update SOURCE              update one
 A package with a version (npm:NAME@1.2.3) stays at it, and a git repository with a reference moves to what that is now.
 Packages that are missing are installed. Changes that were made in clones of git repositories are lost.
 ";
+
+/// Returns the packages that the settings of the user and of this project name, if it is trusted.
+pub(crate) fn installed_here(
+    arguments: &Arguments,
+    environment: &Environment,
+    file: &SettingsFile,
+) -> Vec<Installed> {
+    let desk = Desk::new(arguments, environment.clone(), file);
+    installed(&desk.configured(), desk.home())
+}
 
 /// Does something with packages.
 pub(crate) fn main(verb: Verb, arguments: &Arguments) -> Result<ExitCode, Failure> {

@@ -13,7 +13,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::pi_folder;
 use crate::resources;
-use crate::settings::SettingsFile;
+use crate::settings::{self, SettingsFile};
 use crate::terminal::note;
 
 /// The folder of a project that is shared with pi.
@@ -142,15 +142,7 @@ impl Desk {
         if place.scope != Scope::Project {
             return Ok(());
         }
-        let nearest = path.ancestors().find_map(|folder| folder.canonicalize().ok());
-        let project = self.environment.working_directory.canonicalize();
-        match (nearest, project) {
-            (Some(nearest), Ok(project)) if nearest.starts_with(&project) => Ok(()),
-            _ => Err(Failure::Package(format!(
-                "{} leads out of the project, so nothing is installed there",
-                path.display()
-            ))),
-        }
+        settings::check_inside(&self.environment.working_directory, path)
     }
 }
 

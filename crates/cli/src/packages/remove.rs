@@ -33,7 +33,7 @@ pub(super) fn remove(desk: &Desk, text: &str, is_local: bool) -> Result<ExitCode
     for place in places {
         desk.check_inside(place, &place.settings())?;
         uninstall(desk, place, &wanted.source)?;
-        edit(&place.settings(), |entries| entries.retain(|entry| !is_about(desk, place, entry, &identity)))?;
+        edit(place, |entries| entries.retain(|entry| !is_about(desk, place, entry, &identity)))?;
     }
     say(&format!("Removed {}.\n", Source::shown(text)))?;
     Ok(ExitCode::SUCCESS)

@@ -1,19 +1,12 @@
 //! Changing the list of packages in a settings file. Everything else in it stays as it is, to the byte.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::Write as _;
-use std::path::Path;
-
-use bowline_extension::packages::{Entry, KEY};
+use bowline_core::slash_command::Scope;
+use bowline_extension::packages::{Entry, KEY, Place};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::settings_lock::SettingsLock;
 use crate::failure::Failure;
-
-/// The largest file that is changed.
-const LARGEST: u64 = 1024 * 1024;
+use crate::settings::{self, NewFile};
 
 /// An entry of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,56 +42,27 @@ impl Written {
     }
 }
 
-/// Changes the list of packages in a file, which is made if there is none. Returns whether it was changed.
-pub(super) fn edit(path: &Path, change: impl FnOnce(&mut Vec<Written>)) -> Result<bool, Failure> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(Failure::io("making the folder of the settings"))?;
-    }
-    let _lock = SettingsLock::acquire(path)?;
-    let before = match bowline_files::read_text(path, LARGEST) {
-        Ok(text) => text,
-        Err(error) if error.is_not_found() => String::new(),
-        Err(error) => return Err(error.into()),
-    };
-    let after = edited(&before, change)
-        .map_err(|problem| Failure::Settings { path: path.display().to_string(), problem })?;
-    match after {
-        Some(after) => replace(path, &after).map(|()| true),
-        None => Ok(false),
-    }
+/// Changes the list of packages in the settings of a place, which are made if there are none.
+pub(super) fn edit(place: &Place, change: impl FnOnce(&mut Vec<Written>)) -> Result<(), Failure> {
+    let path = place.settings();
+    let new_file = if place.scope == Scope::Project { NewFile::Usual } else { NewFile::Private };
+    let text = |text: &str| edited(text, change).map_err(settings::refusal(&path));
+    settings::edit(&path, new_file, text).map(drop)
 }
 
-/// Returns a text with another list of packages; `None` if the list stays as it is.
-fn edited(text: &str, change: impl FnOnce(&mut Vec<Written>)) -> Result<Option<String>, String> {
-    let body = text.trim_start_matches('\u{feff}');
-    let body = if body.trim().is_empty() { "{}" } else { body };
-    let members: BTreeMap<String, &RawValue> = serde_json::from_str(body)
-        .map_err(|error| format!("it is not changed, because it is not a JSON object: {error}"))?;
-    let list = members.get(KEY).copied().filter(|list| list.get() != "null");
+/// Returns a text with another list of packages.
+fn edited(text: &str, change: impl FnOnce(&mut Vec<Written>)) -> Result<String, String> {
+    let list = settings::member(text, KEY)?;
     let entries: Vec<&RawValue> = list
-        .map_or(Ok(Vec::new()), |list| serde_json::from_str(list.get()))
+        .map_or(Ok(Vec::new()), serde_json::from_str)
         .map_err(|_| "it is not changed, because packages is not a list".to_owned())?;
     let before: Vec<_> = entries.into_iter().map(Written::read).collect();
     let mut after = before.clone();
     change(&mut after);
     if after == before {
-        return Ok(None);
+        return Ok(text.to_owned());
     }
-    let list_text = written(&after);
-    let text = match members.get(KEY) {
-        Some(old) => {
-            // The value is a part of the text that was read.
-            let start = old.get().as_ptr() as usize - body.as_ptr() as usize;
-            format!("{}{list_text}{}", &body[..start], &body[start + old.get().len()..])
-        }
-        None => {
-            let open = body.trim_end();
-            let open = open.strip_suffix('}').unwrap_or(open).trim_end();
-            let comma = if members.is_empty() { "" } else { "," };
-            format!("{open}{comma}\n  \"{KEY}\": {list_text}\n}}\n")
-        }
-    };
-    Ok(Some(text))
+    settings::with_member(text, &[KEY], Some(&written(&after)))
 }
 
 fn written(entries: &[Written]) -> String {
@@ -109,33 +73,13 @@ fn written(entries: &[Written]) -> String {
     format!("[\n{}\n  ]", lines.join(",\n"))
 }
 
-/// Replaces a file: readers see the old content or the new one, and who may read it stays.
-fn replace(path: &Path, text: &str) -> Result<(), Failure> {
-    // A link is kept; its target is replaced.
-    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = target.with_file_name(format!(".{name}.new"));
-    // A process that was killed may have left one.
-    let _ = fs::remove_file(&temporary);
-    let write = || {
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-        if let Ok(metadata) = target.metadata() {
-            file.set_permissions(metadata.permissions())?;
-        }
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&temporary, &target)
-    };
-    write().map_err(Failure::io("writing the settings"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
     fn check(text: &str, change: impl FnOnce(&mut Vec<Written>), expected: &str) {
-        let after = edited(text, change).unwrap().unwrap_or_else(|| text.to_owned());
+        let after = edited(text, change).unwrap();
         assert_eq!(after, expected);
         serde_json::from_str::<Value>(after.trim_start_matches('\u{feff}')).unwrap();
     }
@@ -161,7 +105,7 @@ mod tests {
         check(
             r#"{"x": {"packages": [1]}}"#,
             add("npm:b"),
-            "{\"x\": {\"packages\": [1]},\n  \"packages\": [\n    \"npm:b\"\n  ]\n}\n",
+            "{\"x\": {\"packages\": [1]}, \"packages\": [\n    \"npm:b\"\n  ]}",
         );
     }
 
@@ -181,20 +125,5 @@ mod tests {
         for text in ["[]", "{", "{\"packages\": {}}", "// comment\n{}"] {
             assert!(edited(text, add("npm:b")).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn concurrent_changes_are_all_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("new/settings.json");
-        std::thread::scope(|scope| {
-            for number in 0..8 {
-                let path = &path;
-                scope.spawn(move || edit(path, add(&format!("npm:p{number}"))).unwrap());
-            }
-        });
-        let settings: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        assert_eq!(settings[KEY].as_array().unwrap().len(), 8);
-        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left behind");
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn main(arguments: &Arguments, start: &Start) -> Result<ExitCode, Fai
 }
 
 /// What a subcommand works with.
-struct SubcommandContext {
+pub(crate) struct SubcommandContext {
     environment: Environment,
     options: Options,
     wishes: Wishes,
@@ -97,19 +97,33 @@ impl SubcommandContext {
     fn read(arguments: &Arguments, start: &Start, mode: Option<SandboxMode>) -> Result<Self, Failure> {
         let environment = Environment::read(arguments.working_directory.as_deref())?;
         let file = SettingsFile::of_user(&environment)?;
+        for warning in startup::misspelt_tools(&file.approvals.rules) {
+            note(format_args!("bowline: {warning}"));
+        }
+        Self::of(arguments, environment, &file, start, mode)
+    }
+
+    /// Does the same with settings that were read already, and reports nothing.
+    pub fn of(
+        arguments: &Arguments,
+        environment: Environment,
+        file: &SettingsFile,
+        start: &Start,
+        mode: Option<SandboxMode>,
+    ) -> Result<Self, Failure> {
         let mut arguments = arguments.clone();
         arguments.sandbox = arguments.sandbox.or(file.sandbox.mode).or(mode);
-        let wishes = sandbox_wishes(&arguments, &environment, &file)?;
-        let providers = Providers::new(startup::sources(&environment, &file))?;
-        let options = startup::tool_options(&arguments, &environment, &file, &providers, false);
-        let gate = startup::gate(&arguments, &environment, &file)?;
-        let plan = startup::session_plan(&arguments, &environment, start, &file);
+        let wishes = sandbox_wishes(&arguments, &environment, file)?;
+        let providers = Providers::new(startup::sources(&environment, file))?;
+        let options = startup::tool_options(&arguments, &environment, file, &providers, false);
+        let gate = startup::gate(&arguments, &environment, file)?;
+        let plan = startup::session_plan(&arguments, &environment, start, file);
         let sessions = plan.store.map(|store| store.directory_for(&environment.working_directory));
         Ok(Self { environment, options, wishes, gate, sessions })
     }
 
     /// Returns what confines tools in the working folder.
-    fn confinement(&self) -> Result<Arc<dyn Confinement>, Failure> {
+    pub fn confinement(&self) -> Result<Arc<dyn Confinement>, Failure> {
         let folder = &self.environment.working_directory;
         let sessions = self.sessions.as_deref();
         let wishes = self.wishes.clone();

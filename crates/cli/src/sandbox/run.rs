@@ -14,6 +14,7 @@ use super::{CANNOT_RUN, SubcommandContext};
 use crate::arguments::Arguments;
 use crate::blocking::block_on;
 use crate::failure::Failure;
+use crate::shell_word::quoted;
 use crate::signals;
 use crate::terminal::{note, plain_line, say_exactly};
 
@@ -50,11 +51,6 @@ fn command_line(arguments: &Arguments) -> Result<String, Failure> {
         return Err(Failure::Usage("an argument has a NUL character".to_owned()));
     }
     Ok(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
-}
-
-/// Returns a word that the shell takes as it is.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 async fn run_confined(context: SubcommandContext, command: String) -> Result<ExitCode, Failure> {

@@ -115,16 +115,22 @@ pub(crate) struct SettingsFile {
 impl SettingsFile {
     /// Reads the user's file and reports keys that are probably mistyped on stderr. A missing file sets nothing.
     pub fn of_user(environment: &Environment) -> Result<Self, Failure> {
+        Self::of_user_and_warnings(environment, |warning| note(format_args!("bowline: {warning}")))
+    }
+
+    /// Reads the user's file and reports warnings in another way.
+    pub fn of_user_and_warnings(
+        environment: &Environment,
+        mut report: impl FnMut(String),
+    ) -> Result<Self, Failure> {
         let path = Self::path(environment);
         let mut file = Self::read(&path)?;
         for warning in &file.warnings {
-            note(format_args!("bowline: {}: {warning}", path.display()));
+            report(format!("{}: {warning}", path.display()));
         }
         let mut problems = Vec::new();
         file.own_packages = pi_folder::own_packages(environment, &file, &mut problems);
-        for problem in problems {
-            note(format_args!("bowline: {problem}"));
-        }
+        problems.into_iter().for_each(report);
         file.pi = PiSettings::read(environment, &file);
         Ok(file)
     }
@@ -190,7 +196,7 @@ impl SettingsFile {
     }
 }
 
-fn is_below(path: &str, group: &str) -> bool {
+pub(super) fn is_below(path: &str, group: &str) -> bool {
     path.strip_prefix(group).is_some_and(|rest| rest.starts_with('.'))
 }
 
@@ -231,7 +237,7 @@ fn in_words_of_group(path: &str, setting: &Setting, found: &Value) -> String {
 }
 
 /// Returns the setting that a mistyped or misplaced key probably means.
-fn suggestion(prefix: &str, key: &str) -> Option<String> {
+pub(super) fn suggestion(prefix: &str, key: &str) -> Option<String> {
     let misplaced = settings().map(|setting| setting.path).find(|path| {
         *path == key || path.rsplit_once('.').is_some_and(|(_, last)| last == key && last != "enabled")
     });

@@ -3,6 +3,10 @@
 use std::fmt::Write as _;
 
 use super::table::settings;
+use crate::terminal::hanging;
+
+/// The width of the text, but for examples, which are to be copied.
+const WIDTH: usize = 79;
 
 /// Returns a setting as it would stand in the file: `{"retry": {"maxRetries": 5}}`.
 pub(crate) fn in_place(path: &str, value: &str) -> String {
@@ -12,25 +16,22 @@ pub(crate) fn in_place(path: &str, value: &str) -> String {
 /// Returns the settings as text for `bowline help settings`.
 pub(crate) fn help() -> String {
     let mut text = "\
-Settings in settings.json, which is in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it). Flags take
-precedence over them. A dot stands for a nested object: retry.maxRetries is {\"retry\": {\"maxRetries\": 5}}.
+Settings in settings.json, which is in ~/.bowline (BOWLINE_HOME or
+PI_CODING_AGENT_DIR moves it). Flags take precedence over them. A dot stands
+for a nested object: retry.maxRetries is {\"retry\": {\"maxRetries\": 5}}.
+bowline config shows and changes them.
 "
     .to_owned();
     for setting in settings() {
-        let _ = write!(
-            text,
-            "\n{} (default: {})\n    {}\n    example: {}\n",
-            setting.path,
-            plain(setting.default),
-            plain(setting.about),
-            in_place(setting.path, setting.example)
-        );
+        let _ = write!(text, "\n{} (default: {})\n    ", setting.path, plain(setting.default),);
+        hanging(&mut text, &plain(setting.about), 4, WIDTH);
+        let _ = writeln!(text, "    example: {}", in_place(setting.path, setting.example));
     }
     text
 }
 
 /// Returns Markdown without its marks: no code marks, and of links only the text.
-fn plain(markdown: &str) -> String {
+pub(crate) fn plain(markdown: &str) -> String {
     let mut text = String::new();
     let mut rest = markdown;
     while let Some((before, after)) = rest.split_once("](") {

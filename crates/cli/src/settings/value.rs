@@ -70,6 +70,16 @@ impl Kind {
         Ok(())
     }
 
+    /// Tells whether a value is a text, so that it can be given without quotes.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Text(_) | Choice(..))
+    }
+
+    /// Tells whether a value is an object whose keys the user chooses.
+    pub fn is_named(&self) -> bool {
+        matches!(self, Named(_))
+    }
+
     /// Returns what a value must be, after "must be".
     pub fn expected(&self) -> String {
         match self {
@@ -130,6 +140,8 @@ fn described(value: &Value) -> String {
     match value {
         Value::Object(_) => "an object".to_owned(),
         Value::Array(_) => "a list".to_owned(),
+        // A key in the wrong place is still a key.
+        Value::String(text) if bowline_tools::looks_secret(text) => "a text".to_owned(),
         Value::String(text) if text.chars().count() > LONGEST => {
             let beginning: String = text.chars().take(LONGEST).collect();
             format!("{}…", Value::String(beginning))

@@ -278,7 +278,7 @@ fn readme_lists_exactly_the_dialects_that_exist() {
 
 /// The sources in which texts for users are written.
 fn sources() -> String {
-    let mut folders = vec![root().join("crates")];
+    let mut folders = vec![root().join("crates"), root().join("extensions/pi-host")];
     let mut all = String::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -286,7 +286,7 @@ fn sources() -> String {
             let name = path.file_name().unwrap().to_str().unwrap();
             if path.is_dir() && name != "tests" && name != "testkit" {
                 folders.push(path);
-            } else if name.ends_with(".rs") {
+            } else if name.ends_with(".rs") || name.ends_with(".mjs") {
                 all.push_str(&read(&path));
             }
         }

@@ -3,12 +3,15 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
 
 mod auth;
+mod config;
+mod doctor;
 mod documentation;
 mod example_clients;
 mod export;
 mod extension;
 mod flags;
 mod foreign_flags;
+mod likely_mistakes;
 mod list_models;
 mod mistakes;
 mod sessions;

@@ -42,7 +42,7 @@ fn unknown_words_and_flags_are_refused_with_a_suggestion() {
     check_refused(&["demo", "now"], "bowline demo takes no arguments (see bowline help demo)");
     for (arguments, known) in [
         (["sessions", "lits"], "list, show, rm, undo, fsck"),
-        (["auth", "lits"], "list, set, remove, check"),
+        (["auth", "lits"], "list, set, login, remove, check"),
         (["mcp", "lits"], "list, test, call"),
         (["extension", "lits"], "new, check, list"),
     ] {

@@ -34,10 +34,11 @@ fn tools_of_every_dialect_run_in_the_folder_of_cwd() {
 #[test]
 fn cwd_that_is_not_a_folder_prevents_the_start() {
     let workspace = Workspace::empty().file("file.txt", "");
-    for folder in ["missing", "file.txt", ""] {
+    let missing = "does not exist; name a folder that does";
+    for (folder, problem) in [("missing", missing), ("file.txt", "is not a folder"), ("", missing)] {
         let finished = Launch::rpc(&workspace).arguments(&["--cwd", folder]).run();
         assert_eq!(finished.code, 1, "{folder:?}: {}", finished.stderr);
-        assert_eq!(finished.stderr, format!("bowline: --cwd: \"{folder}\" is not a folder\n"));
+        assert_eq!(finished.stderr, format!("bowline: --cwd: \"{folder}\" {problem}\n"));
     }
 }
 

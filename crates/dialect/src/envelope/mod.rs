@@ -57,6 +57,9 @@ pub(crate) struct Head {
     pub has_answer_member: bool,
 }
 
+/// What is said of a line that is not meant as an object at all.
+const ONE_OBJECT: &str = "; each line must be one JSON object";
+
 impl Head {
     /// Reads the head of a line.
     pub fn read(envelope: &dyn Envelope, text: &str) -> Result<Self, Problem> {
@@ -73,7 +76,10 @@ impl Head {
         }
         match read {
             Ok(()) => Ok(head),
-            Err(error) => Err(Problem::Unreadable { id: head.id, reason: error.to_string() }),
+            Err(error) => {
+                let hint = if text.trim_start().starts_with('{') { "" } else { ONE_OBJECT };
+                Err(Problem::Unreadable { id: head.id, reason: format!("{error}{hint}") })
+            }
         }
     }
 }

@@ -196,7 +196,7 @@ impl Session {
         }
         let or_command = or_set_model(self.agent.policy().advice);
         let text = format!(
-            "No model selected. Set a provider's key (for example ANTHROPIC_API_KEY), or store one (bowline auth set), or describe a provider in models.json, or try --model scripted/demo, which needs neither a key nor a network; then choose the model with --model provider/id{or_command}."
+            "No model selected. Set a provider's key (for example ANTHROPIC_API_KEY, or: bowline auth set --provider anthropic), or use a model server on this machine (bowline --list-models --local), or try --model scripted/demo, which needs neither a key nor a network. --model provider/id{or_command} chooses a model; bowline doctor says what is missing."
         );
         Refusal::new(RefusalCode::NoModel, text)
     }

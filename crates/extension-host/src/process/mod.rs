@@ -43,4 +43,5 @@ mod trust_question;
 pub use discovery::{Found, Launch, Named, NotLoaded, PiFolder, Places, Program};
 pub use host::ProcessHost;
 pub use manifest::{MANIFEST, Manifest};
+pub use pi_host::{OLDEST_NODE, runtime as pi_runtime};
 pub use plan::{DEFAULT_START_LIMIT, Direction, GivenFlag, IfUnknown, PiHosting, Plan, Trace};

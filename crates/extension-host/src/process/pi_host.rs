@@ -36,6 +36,9 @@ const LONGEST_PACKED: usize = 64 * 1024 * 1024;
 /// The programs that can run it, in the order in which they are looked for.
 const RUNTIMES: [&str; 2] = ["node", "bun"];
 
+/// The oldest Node that runs it.
+pub const OLDEST_NODE: (u32, u32) = (22, 15);
+
 /// The variable that names a folder with other files of the host, for those who work on them.
 const FOLDER_VARIABLE: &str = "BOWLINE_PI_HOST";
 
@@ -50,10 +53,7 @@ pub(crate) fn launch(plan: &Plan, about: &About) -> Result<ServiceLaunch, String
     let hosting = &plan.pi_host;
     let mut environment = plan.options.environment.kept(&hosting.variables);
     let path = (plan.variable)("PATH").unwrap_or_default();
-    let program = match &hosting.runtime {
-        Some(runtime) => runtime.clone(),
-        None => find_runtime(&path).ok_or("pi extensions need Node 22.15 or later, or Bun, and neither is in PATH; the setting nodePath can name it")?,
-    };
+    let program = runtime(hosting.runtime.as_deref(), &path)?;
     // Relative to the working directory it would be whatever the project has there.
     let other = (plan.variable)(FOLDER_VARIABLE).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let folder = match other {
@@ -85,6 +85,18 @@ pub(crate) fn launch(plan: &Plan, about: &About) -> Result<ServiceLaunch, String
         environment,
         working_directory: about.directory.clone(),
         options: std::sync::Arc::clone(&plan.options),
+    })
+}
+
+/// Returns the program that runs pi's extensions: the one that the user names, or the first in `PATH`.
+pub fn runtime(named: Option<&str>, path: &str) -> Result<String, String> {
+    let found = named.map(ToOwned::to_owned).or_else(|| find_runtime(path));
+    found.ok_or_else(|| {
+        let (major, minor) = OLDEST_NODE;
+        format!(
+            "pi extensions need Node {major}.{minor} or later, or Bun, and neither is in PATH. Install one of them, or \
+             name it with: bowline config set nodePath /path/to/node"
+        )
     })
 }
 
@@ -224,6 +236,17 @@ fn remove_others(cache: &Path, kept: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn host_refuses_what_is_older() {
+        let source =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../extensions/pi-host/loader/factory.mjs");
+        let (major, minor) = OLDEST_NODE;
+        let text = format!("need Node {major}.{minor} or later");
+        assert!(fs::read_to_string(source).unwrap().contains(&text));
+        assert!(runtime(None, "").unwrap_err().contains(&text));
+        assert_eq!(runtime(Some("/opt/node"), "").unwrap(), "/opt/node");
+    }
 
     #[test]
     fn files_are_written_once_and_are_those_of_the_project() {

@@ -9,6 +9,8 @@ mod requests;
 mod sandbox;
 mod tools;
 
+use serde_json::Value;
+
 use super::value::Kind;
 
 /// A setting.
@@ -48,6 +50,27 @@ pub(crate) fn settings() -> impl Iterator<Item = &'static Setting> {
     SUBJECTS.iter().copied().flatten()
 }
 
+/// The settings that a trusted project can have, too. They add to those of the user.
+pub(crate) const OF_PROJECTS: &[&str] = &["extensions", "packages", "skills", "prompts"];
+
+impl Setting {
+    /// Returns the default in a dialect; none where it is not a value, but is described in words.
+    pub fn default_value(&self, dialect: &str) -> Option<Value> {
+        let code = |text: &str| serde_json::from_str(text.trim().trim_matches('`')).ok();
+        let (usual, other) = self.default.split_once("; in the dialect ").unwrap_or((self.default, ""));
+        match other.split_once(", ") {
+            Some((name, value)) if name.trim_matches('`') == dialect => code(value),
+            _ => code(usual),
+        }
+    }
+
+    /// Returns the setting whose value is the default of this one, if there is one.
+    pub fn default_setting(&self) -> Option<&'static Self> {
+        let name = self.default.trim_matches('`');
+        settings().find(|setting| setting.path == name)
+    }
+}
+
 /// Keys of pi's settings that bowline has no use for: the two share their settings, so they are no mistakes.
 pub(crate) const KEYS_OF_PI: &[&str] = &[
     "autocompleteMaxVisible",
@@ -81,3 +104,33 @@ pub(crate) const KEYS_OF_PI: &[&str] = &[
     "warnings",
     "websocketConnectTimeoutMs",
 ];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn defaults_are_values_by_dialect() {
+        let default = |path: &str, dialect| {
+            settings().find(|setting| setting.path == path).unwrap().default_value(dialect)
+        };
+        assert_eq!(default("maxTurns", "pi"), Some(json!(500)));
+        assert_eq!(default("npmCommand", "pi"), Some(json!(["npm"])));
+        assert_eq!(default("steeringMode", "pi"), Some(json!("one-at-a-time")));
+        assert_eq!(default("steeringMode", "opi"), Some(json!("all")));
+        assert_eq!(default("enabledModels", "pi"), None);
+        let referring: Vec<_> = settings().filter_map(Setting::default_setting).map(|of| of.path).collect();
+        assert_eq!(referring, ["httpIdleTimeoutMs", "maxTurns"]);
+        for setting in settings().filter(|setting| setting.default.contains("in the dialect `")) {
+            let has_value = |dialect| setting.default_value(dialect).is_some();
+            assert!(["omp", "opi"].into_iter().any(has_value), "{}", setting.path);
+        }
+    }
+
+    #[test]
+    fn settings_of_projects_exist() {
+        assert!(OF_PROJECTS.iter().all(|name| settings().any(|setting| setting.path == *name)));
+    }
+}

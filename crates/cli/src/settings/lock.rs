@@ -18,11 +18,11 @@ const STALE: Duration = Duration::from_secs(10);
 
 /// The exclusive right to change a settings file, held until dropped.
 #[derive(Debug)]
-pub(super) struct SettingsLock {
+pub(super) struct Lock {
     folder: PathBuf,
 }
 
-impl SettingsLock {
+impl Lock {
     pub fn acquire(settings: &Path) -> Result<Self, Failure> {
         let mut name = settings.as_os_str().to_owned();
         name.push(".lock");
@@ -38,11 +38,11 @@ impl SettingsLock {
                     let _ = fs::remove_dir(&folder);
                 }
                 Err(_) if started.elapsed() > PATIENCE => {
-                    return Err(Failure::Package(format!(
-                        "another process is changing {}; if there is none, remove {}",
-                        settings.display(),
-                        folder.display()
-                    )));
+                    let folder = folder.display();
+                    return Err(Failure::Settings {
+                        path: settings.display().to_string(),
+                        problem: format!("another process is changing it; if there is none, remove {folder}"),
+                    });
                 }
                 Err(_) => std::thread::sleep(GLANCE),
             }
@@ -50,7 +50,7 @@ impl SettingsLock {
     }
 }
 
-impl Drop for SettingsLock {
+impl Drop for Lock {
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.folder);
     }
