@@ -15,17 +15,40 @@ use crate::terminal::hanging;
 const WIDTH: usize = 79;
 const OPTION_COLUMN: usize = 39;
 
+/// What bowline is.
+pub(crate) const INTRODUCTION: &str = "bowline is a headless coding agent: another program drives it over stdin and stdout, one JSON object per line.";
+
+/// The ways to call it, without the subcommands.
+pub(crate) const CALLS: &[(&str, &str)] = &[
+    ("bowline demo", "start here: an exchange with a scripted model (no key, no network)"),
+    ("bowline -p \"MESSAGE\"", "run a message and print the answer; --output json says more about it"),
+    ("bowline --mode rpc", "serve a client, in the protocol that --dialect names"),
+    ("bowline --list-models", "list the known models"),
+];
+
+pub(crate) const EXAMPLES: &[&str] = &[
+    "ANTHROPIC_API_KEY=… bowline --mode rpc --model anthropic/claude-sonnet-5",
+    "bowline --mode rpc --continue --tools read,grep,find,ls",
+    "git diff | bowline -p \"Review this change\" --tools read,grep",
+    "bowline --list-models opus",
+];
+
+/// Where bowline's files are.
+pub(crate) const FOLDER: &str = "Files, in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it):";
+
+pub(crate) const FILES: &[(&str, &str)] = &[
+    ("settings.json", "what flags set, and time-outs, retries, queue modes"),
+    ("models.json", "providers and models of your own"),
+    ("auth.json", "keys by provider; the environment (ANTHROPIC_API_KEY, …) works too"),
+    ("sessions/", "one file per session"),
+];
+
 /// Returns the usage in a few lines.
 pub(crate) fn usage() -> String {
-    let mut text = "\
-bowline is a headless coding agent: another program drives it over stdin and stdout, one JSON object per line.
-
-  bowline demo           start here: an exchange with a scripted model (no key, no network)
-  bowline -p \"MESSAGE\"   run a message and print the answer; --output json says more about it
-  bowline --mode rpc     serve a client, in the protocol that --dialect names
-  bowline --list-models  list the known models
-"
-    .to_owned();
+    let mut text = format!("{INTRODUCTION}\n\n");
+    for (call, about) in CALLS {
+        let _ = writeln!(text, "  {call:<22} {about}");
+    }
     for subcommand in SUBCOMMANDS.iter().filter(|subcommand| subcommand.name != "demo") {
         let _ = writeln!(text, "  bowline {:<14} {}", subcommand.name, subcommand.about);
     }
@@ -82,23 +105,15 @@ fn text() -> String {
     for entry in bowline_dialect::DIALECTS {
         let _ = writeln!(text, "  {:<36} {}", entry.name, entry.about);
     }
-    text.push_str(
-        "
-Examples:
-  ANTHROPIC_API_KEY=… bowline --mode rpc --model anthropic/claude-sonnet-5
-  bowline --mode rpc --continue --tools read,grep,find,ls
-  git diff | bowline -p \"Review this change\" --tools read,grep
-  bowline --list-models opus
-
-A link to bowline named pi, omp or opi speaks that agent's dialect and prints its version for --version.
-
-Files, in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it):
-  settings.json   what flags set, and time-outs, retries, queue modes
-  models.json     providers and models of your own
-  auth.json       keys by provider; the environment (ANTHROPIC_API_KEY, …) works too
-  sessions/       one file per session
-",
-    );
+    text.push_str("\nExamples:\n");
+    for example in EXAMPLES {
+        let _ = writeln!(text, "  {example}");
+    }
+    text.push_str("\nA link to bowline named pi, omp or opi speaks that agent's dialect and prints its version for --version.\n");
+    let _ = write!(text, "\n{FOLDER}\n");
+    for (name, about) in FILES {
+        let _ = writeln!(text, "  {name:<15} {about}");
+    }
     text
 }
 
@@ -113,7 +128,8 @@ fn write_foreign(text: &mut String, heading: &str, is_refused: bool) {
     }
 }
 
-fn spelling(flag: &Flag) -> String {
+/// Returns a flag as the help writes it, with its short forms and its value.
+pub(crate) fn spelling(flag: &Flag) -> String {
     let further = SHORT_FORMS.iter().filter(|(_, long)| *long == flag.long).map(|(short, _)| *short);
     let mut spelling: String =
         flag.short.into_iter().chain(further).map(|short| format!("{short}, ")).collect();

@@ -4,6 +4,7 @@ mod arguments;
 mod auth;
 mod blocking;
 mod chat;
+mod completions;
 mod configuration;
 #[cfg_attr(target_os = "linux", path = "confinement_linux.rs")]
 #[cfg_attr(not(target_os = "linux"), path = "confinement_other.rs")]
@@ -28,6 +29,7 @@ mod hidden_input;
 mod hosts;
 mod list_models;
 mod local_time;
+mod manual;
 mod mcp;
 mod mcp_servers;
 mod models;
@@ -126,6 +128,8 @@ fn main() -> ExitCode {
             return finish(choice.entry().and_then(|entry| auth::main(&arguments, entry)));
         }
         Action::ListModels => return finish(list_models::main(&arguments)),
+        Action::Completions => completions::main(&arguments),
+        Action::Man => manual::main(&arguments),
         Action::Schema => choice.entry().and_then(|entry| schema(&arguments, entry)),
         Action::Extension => {
             return finish(choice.entry().and_then(|entry| extension::main(&arguments, entry)));

@@ -8,5 +8,5 @@ mod table;
 mod value;
 
 pub(crate) use file::SettingsFile;
-pub(crate) use help::help;
+pub(crate) use help::{INTRODUCTION, described, help};
 pub(crate) use table::MOST_SPENT;
