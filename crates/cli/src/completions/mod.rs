@@ -5,6 +5,8 @@ mod position;
 mod values;
 mod words;
 
+use position::Position;
+
 use crate::arguments::Arguments;
 use crate::failure::Failure;
 use crate::subcommands;
@@ -65,6 +67,9 @@ struct Offer {
     candidates: Vec<Candidate>,
     paths: Paths,
 }
+
+/// Finds out what may stand at the cursor.
+type Source = fn(&Position) -> Offer;
 
 impl Offer {
     fn nothing() -> Self {

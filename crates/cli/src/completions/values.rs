@@ -8,7 +8,7 @@ use bowline_session::{ListQuery, Scope};
 use bowline_tools::Options;
 
 use super::position::Position;
-use super::{Offer, Paths};
+use super::{Offer, Paths, Source};
 use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::extension;
@@ -20,7 +20,7 @@ use crate::{startup, toolboxes};
 const MOST_SESSIONS: usize = 50;
 
 /// Values that are named elsewhere in the program.
-const NAMED: &[(&str, fn(&Position) -> Offer)] = &[
+const NAMED: &[(&str, Source)] = &[
     ("--dialect", |_| {
         Offer::described(bowline_dialect::DIALECTS.iter().map(|entry| (entry.name, entry.about)))
     }),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::position::{Position, find};
 use super::values::{of_flag, providers, sessions};
-use super::{Candidate, Offer, Paths};
+use super::{Candidate, Offer, Paths, Source};
 use crate::arguments::{LISTING, REPEATABLE};
 use crate::flags::{Flag, Group, flags};
 use crate::subcommands::SUBCOMMANDS;
@@ -14,7 +14,7 @@ use crate::terminal::plain_line;
 const LONGEST_ABOUT: usize = 80;
 
 /// What the words after a subcommand are, where they are no free text. The verb is empty where there is none.
-const WORDS: &[(&str, &str, fn(&Position) -> Offer)] = &[
+const WORDS: &[(&str, &str, Source)] = &[
     ("sessions", "show", sessions_or_files),
     ("sessions", "rm", sessions_or_files),
     ("sessions", "undo", sessions_or_files),
