@@ -12,16 +12,18 @@ DOCUMENTS = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"]
 """Files of the repository that packages contain."""
 
 
+def printed(binary, *words):
+    return subprocess.run([binary, *words], check=True, stdout=subprocess.PIPE).stdout
+
+
 def write(binary, target, folder):
     """Writes the folders `man`, `completions` and `documents`."""
     manual, completions, documents = folder / "man", folder / "completions", folder / "documents"
     for path in (manual, completions, documents):
         path.mkdir(parents=True)
-    environment = {"HOME": str(folder), "PATH": "/usr/bin:/bin"}
-    ask = lambda *words: subprocess.run([binary, *words], check=True, stdout=subprocess.PIPE, env=environment).stdout
-    ask("man", "--out", manual)
+    printed(binary, "man", "--out", manual)
     for shell, name in SHELLS.items():
-        (completions / name).write_bytes(ask("completions", shell))
+        (completions / name).write_bytes(printed(binary, "completions", shell))
     for name in DOCUMENTS:
         shutil.copy(ROOT / name, documents)
     (documents / "NOTICES").write_text(notices(target.triple), encoding="utf-8")

@@ -20,7 +20,8 @@ def pack(folder, description, out):
     """Writes package.json and returns the path of the tarball."""
     text = json.dumps(description, indent=2, ensure_ascii=False)
     Path(folder, "package.json").write_text(text + "\n", encoding="utf-8")
-    command = ["npm", "pack", "--silent", "--pack-destination", str(out.resolve())]
+    # On Windows, npm is a script, which only its full name starts.
+    command = [shutil.which("npm"), "pack", "--silent", "--pack-destination", str(out.resolve())]
     packed = subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True)
     return out / packed.stdout.strip()
 

@@ -3,6 +3,7 @@
 
     packaging/pack.py BINARY KIND...  [--target TRIPLE] [--out FOLDER] [--maintainer "NAME <ADDRESS>"]
     packaging/pack.py KIND...         [--out FOLDER]
+    packaging/pack.py --version
 
 Kinds with a binary: archive, wheel, npm, deb. Kinds without: pure-wheel, npm-client. The target is this machine's unless
 --target names another one, and the packages go to target/packages. The binary has to run here, since it prints its manual
@@ -19,7 +20,7 @@ import deb
 import extras
 import npm
 import wheel
-from project import ROOT, TARGETS, host
+from project import ROOT, TARGETS, host, version
 
 WITH_BINARY = {"archive": archive.build, "wheel": None, "npm": npm.build_platform, "deb": None}
 WITHOUT_BINARY = {"pure-wheel": wheel.build, "npm-client": npm.build_client}
@@ -31,6 +32,7 @@ def arguments():
     parser.add_argument("--target", default=None)
     parser.add_argument("--out", type=Path, default=ROOT / "target/packages")
     parser.add_argument("--maintainer", default=deb.MAINTAINER)
+    parser.add_argument("--version", action="version", version=version())
     given = parser.parse_args()
     kinds = [*WITH_BINARY, *WITHOUT_BINARY]
     binary = None if given.words[0] in kinds else Path(given.words.pop(0)).resolve()

@@ -1,4 +1,4 @@
-"""The static build needs nothing of the system: it runs in a root folder without a C library, finds servers by name, over DNS
+"""The static build needs no library of the system: it runs in a root folder without a C library, finds servers by name, over DNS
 and by /etc/hosts, and checks their certificates.
 
     static.py BOWLINE     as root, or as a user who may make namespaces
@@ -23,6 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "packaging"))
 from linkage import inspect  # noqa: E402
 
 ANSWER = "Found you."
+
+# A static program cannot ask the C library whether it has the newer source of random numbers.
+DEVICES = ["null", "random", "urandom"]
+
 OF_DNS, OF_HOSTS = "model.of-dns.test", "model.of-hosts.test"
 
 
@@ -90,15 +94,15 @@ def serve(folder):
 
 
 def make_root(folder, binary, ports, trusted):
-    """Makes a root folder with the program and the files that name resolution and TLS read, and nothing else but a device."""
+    """Makes a root folder with the program and the files that name resolution and TLS read, and nothing else but devices."""
     root = Path(folder, "root")
     for name in ("etc/ssl/certs", "home", "tmp", "dev"):
         (root / name).mkdir(parents=True, exist_ok=True)
-    # The source of random numbers. A static program cannot ask the C library whether it has the newer one.
-    random = root / "dev/urandom"
-    if not random.exists():
-        random.touch()
-        subprocess.run(["mount", "--bind", "/dev/urandom", random], check=True)
+    for device in DEVICES:
+        place = root / "dev" / device
+        if not place.exists():
+            place.touch()
+            subprocess.run(["mount", "--bind", f"/dev/{device}", place], check=True)
     shutil.copy(binary, root / "bowline")
     (root / "etc/hosts").write_text(f"127.0.0.1 localhost {OF_HOSTS}\n", encoding="utf-8")
     (root / "etc/resolv.conf").write_text("nameserver 127.0.0.1\n", encoding="utf-8")
@@ -117,11 +121,12 @@ def make_root(folder, binary, ports, trusted):
 
 @contextlib.contextmanager
 def removable(folder):
-    """Takes the device out of the root folder again."""
+    """Takes the devices out of the root folder again."""
     try:
         yield
     finally:
-        subprocess.run(["umount", Path(folder, "root/dev/urandom")], check=True)
+        for device in DEVICES:
+            subprocess.run(["umount", Path(folder, "root/dev", device)], check=True)
 
 
 def ask(root, provider):
