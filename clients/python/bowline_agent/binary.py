@@ -50,10 +50,10 @@ def bundled() -> Iterator[Path]:
             yield Path(scripts) / NAME
     packages = Path(__file__).resolve().parents[1]
     # With --target, it is beside the package; with --prefix, the package is in lib/python3.x/site-packages of the prefix.
-    folder = "Scripts" if sys.platform == "win32" else "bin"
+    folder, levels = ("Scripts", 1) if sys.platform == "win32" else ("bin", 2)
     yield packages / folder / NAME
-    yield packages.parent / folder / NAME
-    yield packages.parent.parent.parent / folder / NAME
+    if packages.name == "site-packages":
+        yield packages.parents[levels] / folder / NAME
 
 
 def runnable(path: Path) -> bool:
