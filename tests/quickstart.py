@@ -26,10 +26,10 @@ class Command:
         self.expected = []
 
 
-def steps():
-    """Returns the headings of the page, each with the commands below it and the output that is shown."""
+def steps(page=PAGE):
+    """Returns the headings of a page, each with the commands below it and the output that is shown."""
     found, block, is_left_out, end_of_input = [("", [])], None, False, None
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
+    for line in page.read_text(encoding="utf-8").splitlines():
         if line.startswith("```"):
             block = None if block is not None else line[3:]
             is_left_out = is_left_out and block is not None
@@ -112,4 +112,5 @@ def main():
                 sys.exit(f"{heading}: longer than {SECONDS_PER_STEP} s")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -28,8 +28,8 @@ def find_binary(binary: Union[str, "os.PathLike[str]", None] = None) -> str:
     if in_path:
         return in_path
     raise BinaryNotFound(
-        "There is no bowline beside this package and none in PATH. Build it in its repository with "
-        "`cargo install --path crates/cli --locked`, set the environment variable BOWLINE to its path, "
+        "There is no bowline beside this package and none in PATH. The wheel for this system has it, unless pip took the one "
+        "for all systems. Build it in its repository with `cargo install --path crates/cli --locked`, set the environment variable BOWLINE to its path, "
         "or pass binary=PATH."
     )
 
@@ -43,12 +43,17 @@ def named(program: str, origin: str) -> str:
 
 
 def bundled() -> Iterator[Path]:
-    """Yields where a wheel may have put the program."""
-    yield Path(__file__).parent / "bin" / NAME
+    """Yields where pip may have put the program of the wheel."""
     for scheme in (None, f"{os.name}_user"):
         scripts: Optional[str] = sysconfig.get_path("scripts", scheme) if scheme else sysconfig.get_path("scripts")
         if scripts:
             yield Path(scripts) / NAME
+    packages = Path(__file__).resolve().parents[1]
+    # With --target, it is beside the package; with --prefix, the package is in lib/python3.x/site-packages of the prefix.
+    folder, levels = ("Scripts", 1) if sys.platform == "win32" else ("bin", 2)
+    yield packages / folder / NAME
+    if packages.name == "site-packages":
+        yield packages.parents[levels] / folder / NAME
 
 
 def runnable(path: Path) -> bool:

@@ -5,3 +5,5 @@ export declare const PLATFORM_PACKAGE: string;
  * this system, or the first on the `PATH`. A program that is named and does not exist is an error: no other one is taken.
  */
 export declare function locate(named?: string, environment?: Record<string, string | undefined>): string;
+/** Returns the program of the package for this system, if it is installed. */
+export declare function bundled(): string | undefined;

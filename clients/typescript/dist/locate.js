@@ -17,7 +17,7 @@ export function locate(named, environment = process.env) {
     const variable = environment["BOWLINE"];
     if (variable !== undefined && variable !== "")
         return checked(variable, "the variable BOWLINE", environment);
-    const found = inPackage() ?? onPath(FILE, environment);
+    const found = bundled() ?? onPath(FILE, environment);
     if (found !== undefined)
         return found;
     throw new BinaryNotFound(`There is no bowline on this system: no package ${PLATFORM_PACKAGE}, and none in a folder of PATH. ` +
@@ -32,7 +32,8 @@ function checked(named, by, environment) {
     throw new BinaryNotFound(`${named}, which ${by} names, is not a program that can be run. Correct the path, or leave it out to use the ` +
         `bowline of the package ${PLATFORM_PACKAGE} or of the PATH.`);
 }
-function inPackage() {
+/** Returns the program of the package for this system, if it is installed. */
+export function bundled() {
     try {
         const description = createRequire(import.meta.url).resolve(`${PLATFORM_PACKAGE}/package.json`);
         const program = path.join(path.dirname(description), "bin", FILE);

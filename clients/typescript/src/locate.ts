@@ -18,7 +18,7 @@ export function locate(named?: string, environment: Record<string, string | unde
   if (named !== undefined) return checked(named, 'the option "binary"', environment);
   const variable = environment["BOWLINE"];
   if (variable !== undefined && variable !== "") return checked(variable, "the variable BOWLINE", environment);
-  const found = inPackage() ?? onPath(FILE, environment);
+  const found = bundled() ?? onPath(FILE, environment);
   if (found !== undefined) return found;
   throw new BinaryNotFound(
     `There is no bowline on this system: no package ${PLATFORM_PACKAGE}, and none in a folder of PATH. ` +
@@ -37,7 +37,8 @@ function checked(named: string, by: string, environment: Record<string, string |
   );
 }
 
-function inPackage(): string | undefined {
+/** Returns the program of the package for this system, if it is installed. */
+export function bundled(): string | undefined {
   try {
     const description = createRequire(import.meta.url).resolve(`${PLATFORM_PACKAGE}/package.json`);
     const program = path.join(path.dirname(description), "bin", FILE);

@@ -21,7 +21,7 @@ use crate::subcommands::{self, Subcommand};
 pub(crate) const SHORT_FORMS: &[(&str, &str)] = &[("-V", "--version")];
 
 /// Flags that add up if they are given more than once.
-const REPEATABLE: &[&str] = &[
+pub(crate) const REPEATABLE: &[&str] = &[
     "--extension",
     "--append-system-prompt",
     "--exclude-tools",
@@ -57,7 +57,7 @@ const TAKES_EMPTY: &[&str] = &[
 const ONE_SHOT: &[&str] = &["--print", "--output", "--output-schema", "--output-retries", "--export"];
 
 /// Flags that narrow or change what `--list-models` shows.
-const LISTING: &[&str] =
+pub(crate) const LISTING: &[&str] =
     &["--list-models", "--local", "--json", "--provider", "--search", "--cwd", "--dialect", "--offline"];
 
 /// What to do about messages and files without a mode.
@@ -95,6 +95,10 @@ pub(crate) enum Action {
     Sandbox,
     /// Prints a dialect as JSON Schema.
     Schema,
+    /// Prints what shells need to complete command lines.
+    Completions,
+    /// Prints manual pages.
+    Man,
     Help,
     Version,
 }

@@ -11,24 +11,52 @@ use crate::similar::nearest;
 use crate::subcommands::{self, SUBCOMMANDS, Subcommand};
 use crate::terminal::hanging;
 
-/// The width of the help, and where the descriptions of subcommands and of options begin.
+/// The width of the help, and where the descriptions of subcommands, options and files begin.
 const WIDTH: usize = 79;
 const SUBCOMMAND_COLUMN: usize = 25;
 const OPTION_COLUMN: usize = 39;
+const FILE_COLUMN: usize = 18;
+
+/// What bowline is.
+pub(crate) const INTRODUCTION: &str = "bowline is a headless coding agent: another program drives it over stdin and stdout, one JSON object per line.";
+
+/// The ways to call it, without the subcommands.
+pub(crate) const CALLS: &[(&str, &str)] = &[
+    ("bowline demo", "start here: an exchange with a scripted model (no key, no network)"),
+    ("bowline -p \"MESSAGE\"", "run a message and print the answer"),
+    ("bowline --mode rpc", "serve a client, in the protocol that --dialect names"),
+    ("bowline --list-models", "list the known models"),
+];
+
+pub(crate) const EXAMPLES: &[&str] = &[
+    "ANTHROPIC_API_KEY=… bowline --mode rpc --model anthropic/claude-sonnet-5",
+    "bowline --mode rpc --continue --tools read,grep,find,ls",
+    "git diff | bowline -p \"Review this change\" --tools read,grep",
+    "bowline --list-models opus",
+];
+
+/// What the name of a link means.
+const LINKS: &str = "A link to bowline named pi, omp or opi speaks that agent's dialect and prints its version for --version.";
+
+/// Where bowline's files are.
+pub(crate) const FOLDER: &str = "Files, in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it):";
+
+pub(crate) const FILES: &[(&str, &str)] = &[
+    ("settings.json", "what flags set, and time-outs, retries, queue modes"),
+    ("models.json", "providers and models of your own"),
+    ("auth.json", "keys by provider; variables (ANTHROPIC_API_KEY, …) work, too"),
+    ("sessions/", "one file per session"),
+];
 
 /// Returns the usage in a few lines.
 pub(crate) fn usage() -> String {
-    let mut text = "\
-bowline is a headless coding agent: another program drives it over stdin and
-stdout, one JSON object per line.
-
-  bowline demo           start here: an exchange with a scripted model
-                         (no key, no network)
-  bowline -p \"MESSAGE\"   run a message and print the answer
-  bowline --mode rpc     serve a client, in the protocol that --dialect names
-  bowline --list-models  list the known models
-"
-    .to_owned();
+    let mut text = String::new();
+    hanging(&mut text, INTRODUCTION, 0, WIDTH);
+    text.push('\n');
+    for (call, about) in CALLS {
+        let _ = write!(text, "  {call:<22} ");
+        hanging(&mut text, about, SUBCOMMAND_COLUMN, WIDTH);
+    }
     for subcommand in SUBCOMMANDS.iter().filter(|subcommand| subcommand.name != "demo") {
         let _ = write!(text, "  bowline {:<14} ", subcommand.name);
         hanging(&mut text, subcommand.about, SUBCOMMAND_COLUMN, WIDTH);
@@ -88,24 +116,17 @@ fn text() -> String {
         let _ = write!(text, "  {:<36} ", entry.name);
         hanging(&mut text, entry.about, OPTION_COLUMN, WIDTH);
     }
-    text.push_str(
-        "
-Examples:
-  ANTHROPIC_API_KEY=… bowline --mode rpc --model anthropic/claude-sonnet-5
-  bowline --mode rpc --continue --tools read,grep,find,ls
-  git diff | bowline -p \"Review this change\" --tools read,grep
-  bowline --list-models opus
-
-A link to bowline named pi, omp or opi speaks that agent's dialect and prints
-its version for --version.
-
-Files, in ~/.bowline (BOWLINE_HOME or PI_CODING_AGENT_DIR moves it):
-  settings.json   what flags set, and time-outs, retries, queue modes
-  models.json     providers and models of your own
-  auth.json       keys by provider; variables (ANTHROPIC_API_KEY, …) work, too
-  sessions/       one file per session
-",
-    );
+    text.push_str("\nExamples:\n");
+    for example in EXAMPLES {
+        let _ = writeln!(text, "  {example}");
+    }
+    text.push('\n');
+    hanging(&mut text, LINKS, 0, WIDTH);
+    let _ = write!(text, "\n{FOLDER}\n");
+    for (name, about) in FILES {
+        let _ = write!(text, "  {name:<15} ");
+        hanging(&mut text, about, FILE_COLUMN, WIDTH);
+    }
     text
 }
 
@@ -119,7 +140,8 @@ fn write_foreign(text: &mut String, heading: &str, is_refused: bool) {
     hanging(text, &names.join(" "), 2, WIDTH);
 }
 
-fn spelling(flag: &Flag) -> String {
+/// Returns a flag as the help writes it, with its short forms and its value.
+pub(crate) fn spelling(flag: &Flag) -> String {
     let further = SHORT_FORMS.iter().filter(|(_, long)| *long == flag.long).map(|(short, _)| *short);
     let mut spelling: String =
         flag.short.into_iter().chain(further).map(|short| format!("{short}, ")).collect();

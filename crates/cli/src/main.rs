@@ -4,6 +4,7 @@ mod arguments;
 mod auth;
 mod blocking;
 mod chat;
+mod completions;
 mod config;
 mod configuration;
 #[cfg_attr(target_os = "linux", path = "confinement_linux.rs")]
@@ -30,6 +31,7 @@ mod hidden_input;
 mod hosts;
 mod list_models;
 mod local_time;
+mod manual;
 mod mcp;
 mod mcp_servers;
 mod models;
@@ -132,6 +134,8 @@ fn main() -> ExitCode {
             return finish(choice.entry().and_then(|entry| auth::main(&arguments, entry)));
         }
         Action::ListModels => return finish(list_models::main(&arguments)),
+        Action::Completions => completions::main(&arguments),
+        Action::Man => manual::main(&arguments),
         Action::Schema => choice.entry().and_then(|entry| schema(&arguments, entry)),
         Action::Extension => {
             return finish(choice.entry().and_then(|entry| extension::main(&arguments, entry)));

@@ -3,7 +3,9 @@
 use crate::arguments::Action;
 use crate::flags::{Group, flags};
 use crate::similar::nearest;
-use crate::{auth, chat, config, doctor, extension, mcp, packages, sandbox, sessions, trust};
+use crate::{
+    auth, chat, completions, config, doctor, extension, manual, mcp, packages, sandbox, sessions, trust,
+};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -356,6 +358,37 @@ The default is the dialect pi.
         passes_flags_on: false,
     },
     Subcommand {
+        name: "completions",
+        action: Action::Completions,
+        about: "print what bash, zsh or fish need to complete command lines",
+        usage: completions::USAGE,
+        examples: "\
+bowline completions bash > ~/.local/share/bash-completion/completions/bowline
+bowline completions fish > ~/.config/fish/completions/bowline.fish
+bowline completions words -- --thinking m
+",
+        verbs: &[
+            verb("bash", 0, &[]),
+            verb("zsh", 0, &[]),
+            verb("fish", 0, &[]),
+            Verb { takes_command: true, ..verb("words", 0, &[]) },
+        ],
+        takes_words: true,
+        flags: &[],
+        passes_flags_on: false,
+    },
+    Subcommand {
+        name: "man",
+        action: Action::Man,
+        about: "print a manual page, or write all of them to a folder",
+        usage: manual::USAGE,
+        examples: "bowline man | man -l -\nbowline man sessions | man -l -\nbowline man --out ~/.local/share/man\n",
+        verbs: &[],
+        takes_words: true,
+        flags: &["--out"],
+        passes_flags_on: false,
+    },
+    Subcommand {
         name: "help",
         action: Action::Help,
         about: "show all options, or the help of a subcommand; help settings lists the settings",
@@ -372,6 +405,12 @@ impl Subcommand {
     /// Tells whether a flag has an effect on the subcommand, at least with some first word.
     pub fn has_flag(&self, long: &str) -> bool {
         self.has_general_flag(long) || self.verbs.iter().any(|verb| verb.flags.contains(&long))
+    }
+
+    /// Tells whether a flag has an effect on the subcommand with this first word, or before any.
+    pub fn has_flag_with(&self, long: &str, verb: Option<&Verb>) -> bool {
+        let has_verb = |verb: &Verb| self.has_general_flag(long) || verb.flags.contains(&long);
+        verb.map_or_else(|| self.has_flag(long), has_verb)
     }
 
     fn has_general_flag(&self, long: &str) -> bool {
@@ -404,7 +443,7 @@ impl Subcommand {
         let Some(verb) = self.verbs.iter().find(|verb| verb.name == word) else {
             return Err(self.unknown_word(word));
         };
-        let has_effect = |flag: &&&str| self.has_general_flag(flag) || verb.flags.contains(*flag);
+        let has_effect = |flag: &&&str| self.has_flag_with(flag, Some(verb));
         if let Some(flag) = flags.iter().find(|flag| !has_effect(flag)) {
             return Err(format!("{flag} is not an option of bowline {name} {word} {see}"));
         }

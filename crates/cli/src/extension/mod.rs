@@ -18,6 +18,8 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::{note, say};
 
+pub(crate) use new::languages;
+
 pub(crate) const USAGE: &str = "\
 bowline extension new NAME           create an extension in the folder NAME
 bowline extension new NAME --lang L  in python (the default), typescript or sh; --out FOLDER puts it elsewhere

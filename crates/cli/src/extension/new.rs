@@ -55,6 +55,11 @@ const LANGUAGES: &[Language] = &[
     },
 ];
 
+/// Returns the names of the languages.
+pub(crate) fn languages() -> impl Iterator<Item = &'static str> {
+    LANGUAGES.iter().map(|language| language.name)
+}
+
 /// Creates an extension.
 pub(super) fn create(
     name: &str,

@@ -11,6 +11,7 @@ mod tools;
 use crate::arguments::Arguments;
 
 /// A flag of the command line.
+#[derive(Debug)]
 pub(crate) struct Flag {
     pub long: &'static str,
     pub short: Option<&'static str>,

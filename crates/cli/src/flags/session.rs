@@ -86,7 +86,7 @@ pub(super) const FLAGS: &[Flag] = &[
         "--out",
         Some("-o"),
         Value("FILE"),
-        "Where `bowline export` writes the page, or the folder that `bowline extension new` creates one in",
+        "Where `bowline export` writes the page, `bowline extension new` the extension, and `bowline man` the pages",
         |arguments, value| set(&mut arguments.out, value),
     ),
 ];

@@ -109,7 +109,7 @@ pub(super) const FLAGS: &[Flag] = &[
         Subcommand,
         "--level",
         None,
-        Value("LEVEL"),
+        Value("full|landlock|none"),
         "With sandbox check: full (the default), landlock, or none to see what gets through unconfined",
         |arguments, value| match SandboxLevel::parse(&value) {
             Some(level) if level != SandboxLevel::External => set(&mut arguments.level, level),

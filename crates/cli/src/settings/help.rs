@@ -13,19 +13,40 @@ pub(crate) fn in_place(path: &str, value: &str) -> String {
     path.rsplit('.').fold(value.to_owned(), |inner, key| format!("{{\"{key}\": {inner}}}"))
 }
 
-/// Returns the settings as text for `bowline help settings`.
-pub(crate) fn help() -> String {
-    let mut text = "\
+/// What applies to all settings.
+pub(crate) const INTRODUCTION: &str = "\
 Settings in settings.json, which is in ~/.bowline (BOWLINE_HOME or
 PI_CODING_AGENT_DIR moves it). Flags take precedence over them. A dot stands
 for a nested object: retry.maxRetries is {\"retry\": {\"maxRetries\": 5}}.
 bowline config shows and changes them.
-"
-    .to_owned();
-    for setting in settings() {
-        let _ = write!(text, "\n{} (default: {})\n    ", setting.path, plain(setting.default),);
-        hanging(&mut text, &plain(setting.about), 4, WIDTH);
-        let _ = writeln!(text, "    example: {}", in_place(setting.path, setting.example));
+";
+
+/// A setting as text for people.
+pub(crate) struct Described {
+    pub path: &'static str,
+    pub default: String,
+    pub about: String,
+    /// How it would stand in the file.
+    pub example: String,
+}
+
+/// Returns every setting, in the order of the help.
+pub(crate) fn described() -> impl Iterator<Item = Described> {
+    settings().map(|setting| Described {
+        path: setting.path,
+        default: plain(setting.default),
+        about: plain(setting.about),
+        example: in_place(setting.path, setting.example),
+    })
+}
+
+/// Returns the settings as text for `bowline help settings`.
+pub(crate) fn help() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    for Described { path, default, about, example } in described() {
+        let _ = write!(text, "\n{path} (default: {default})\n    ");
+        hanging(&mut text, &about, 4, WIDTH);
+        let _ = writeln!(text, "    example: {example}");
     }
     text
 }

@@ -13,7 +13,7 @@ mod value;
 
 pub(crate) use edit::{NewFile, check_inside, edit, refusal};
 pub(crate) use file::SettingsFile;
-pub(crate) use help::{help, in_place, plain};
+pub(crate) use help::{INTRODUCTION, described, help, in_place, plain};
 pub(crate) use lookup::{Found, find, find_all};
 pub(crate) use members::{member, with_member};
 pub(crate) use table::{MOST_SPENT, OF_PROJECTS, settings};

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
 
 mod auth;
+mod completions;
 mod config;
 mod doctor;
 mod documentation;
