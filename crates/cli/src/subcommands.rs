@@ -3,7 +3,7 @@
 use crate::arguments::Action;
 use crate::flags::{Group, flags};
 use crate::similar::nearest;
-use crate::{auth, chat, extension, mcp, packages, sandbox, sessions, trust};
+use crate::{auth, chat, extension, inspect, mcp, packages, sandbox, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -238,6 +238,22 @@ path. A unique prefix of an id is enough; `bowline sessions list` shows them.
         passes_flags_on: false,
     },
     Subcommand {
+        name: "inspect",
+        action: Action::Inspect,
+        about: "show an exchange with an agent on a page, live or recorded",
+        usage: inspect::USAGE,
+        examples: "\
+bowline inspect --model scripted/demo
+bowline inspect -- pi --mode rpc
+bowline inspect --save exchange.jsonl --save exchange.html -- bowline --mode rpc --dialect omp
+bowline inspect exchange.jsonl
+",
+        verbs: &[],
+        takes_words: true,
+        flags: &["--save", "--dialect"],
+        passes_flags_on: true,
+    },
+    Subcommand {
         name: "mcp",
         action: Action::Mcp,
         about: "MCP servers: list, test, call",
@@ -336,7 +352,7 @@ impl Subcommand {
 
     /// Tells whether a command may follow it after `--`.
     pub fn takes_command(&self) -> bool {
-        self.verbs.iter().any(|verb| verb.takes_command)
+        matches!(self.action, Action::Inspect) || self.verbs.iter().any(|verb| verb.takes_command)
     }
 
     /// Checks the words and flags after it. The error says what is wrong with the first of them that has no effect.

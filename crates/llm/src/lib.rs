@@ -62,6 +62,7 @@ pub use key_login::KeyLogin;
 pub use key_status::{KeyState, KeyStatus};
 pub use local_servers::{LocalModels, LocalScope};
 pub use provider_access::ProviderAccess;
+pub use redaction::Redactor;
 pub use provider_login::{LoginFailure, LoginService, ProviderLogin};
 pub use providers::{Providers, Sources};
 pub use request::{AnswerStream, ModelRequest, RequestOptions};

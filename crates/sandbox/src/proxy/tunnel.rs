@@ -9,7 +9,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use super::body::{BadChunks, BodyEnd, Framing};
+use super::body::{BadChunks, BodyEnd};
+use bowline_http_head::Framing;
 use super::records::Traffic;
 
 /// How much is copied at once.
