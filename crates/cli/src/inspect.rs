@@ -73,15 +73,16 @@ fn own_command(arguments: &Arguments) -> Result<Command, Failure> {
 }
 
 fn command_of(words: &[String]) -> Result<Command, Failure> {
-    let (program, rest) = words
-        .split_first()
-        .ok_or_else(|| Failure::Usage("which command? bowline inspect -- COMMAND [ARGUMENT...]".to_owned()))?;
+    let (program, rest) = words.split_first().ok_or_else(|| {
+        Failure::Usage("which command? bowline inspect -- COMMAND [ARGUMENT...]".to_owned())
+    })?;
     Ok(Command { program: program.into(), arguments: rest.to_vec(), shown: words.to_vec() })
 }
 
 /// Refuses flags for an agent that is not started here.
 fn refuse_flags(arguments: &Arguments) -> Result<(), Failure> {
-    let mut foreign = arguments.passed_on.iter().filter(|flag| !is_own(flag) && !flag.starts_with("--dialect="));
+    let mut foreign =
+        arguments.passed_on.iter().filter(|flag| !is_own(flag) && !flag.starts_with("--dialect="));
     match foreign.next() {
         None => Ok(()),
         // Its value may be a key.
@@ -107,7 +108,9 @@ fn options(arguments: &Arguments, environment: &Environment) -> Result<Options, 
             Some("html") => &mut page,
             Some("jsonl") => &mut recording,
             _ => {
-                let text = format!("--save: \"{file}\" ends neither in .html, for a page, nor in .jsonl, for a recording");
+                let text = format!(
+                    "--save: \"{file}\" ends neither in .html, for a page, nor in .jsonl, for a recording"
+                );
                 return Err(Failure::Usage(text));
             }
         };

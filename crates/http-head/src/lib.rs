@@ -222,7 +222,6 @@ fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -10,7 +10,9 @@ use thiserror::Error;
 pub enum Error {
     #[error("{program} cannot be started: {source}")]
     Start { program: String, source: io::Error },
-    #[error("no temporary file for the records can be created in {folder}: {source}; set TMPDIR to a folder with room")]
+    #[error(
+        "no temporary file for the records can be created in {folder}: {source}; set TMPDIR to a folder with room"
+    )]
     Temporary { folder: PathBuf, source: io::Error },
     #[error("the records cannot be read back from the temporary file: {0}")]
     Spool(io::Error),

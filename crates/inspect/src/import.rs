@@ -12,7 +12,6 @@ use crate::lines::{LONGEST_LINE, LineBuffer, RawLine};
 use crate::recorder::Recorder;
 use crate::row::{From, Header, Row, TYPE, VERSION};
 
-
 /// How much of a line of a file is kept: a row holds a line of the exchange, escaped as JSON.
 const LONGEST_ROW: usize = 4 * LONGEST_LINE;
 

@@ -39,7 +39,7 @@ impl LineBuffer {
     /// Adds bytes, and calls `each` with every line that ends in them.
     pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(RawLine)) {
         let mut rest = bytes;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        while let Some(end) = memchr::memchr(b'\n', rest) {
             self.keep(&rest[..end]);
             each(self.take(false));
             rest = &rest[end + 1..];

@@ -11,8 +11,8 @@ use tokio::process::Child;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use crate::pass_through::{Input, from_client, from_command};
 use crate::page::save;
+use crate::pass_through::{Input, from_client, from_command};
 use crate::protocol::Protocols;
 use crate::queue::{Item, Queue};
 use crate::recorder::Recorder;
@@ -25,6 +25,9 @@ use crate::{Error, Options};
 /// How long what the command has left in its pipes is waited for once it has ended. A process that it left behind may hold
 /// them open.
 const LEFTOVER_TIME: Duration = Duration::from_secs(2);
+
+/// How long the recorder has for what it is behind, if something is to be saved.
+const SAVING_TIME: Duration = Duration::from_secs(60);
 
 /// How long a page that is open has to take the last rows before the process ends.
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -112,13 +115,17 @@ async fn drive(exchange: Exchange, tell: impl Fn(&str)) -> Result<u8, Error> {
 
     let status = wait(&mut child, &mut signals, &input, has_client).await?;
     // What it wrote last is still in the pipes.
-    let join = tokio::task::spawn_blocking(move || copying.into_iter().for_each(|thread| drop(thread.join())));
+    let join =
+        tokio::task::spawn_blocking(move || copying.into_iter().for_each(|thread| drop(thread.join())));
     let _ = timeout(LEFTOVER_TIME, join).await;
     input.close();
     let signal = signals::ended_by(status);
     queue.push(Item::Event(Event::Ended { code: status.code(), signal }));
     queue.push(Item::Finish);
-    let failure = timeout(LEFTOVER_TIME, recorded).await.ok().and_then(Result::ok).flatten();
+    // What is to be saved is to be whole; otherwise nobody needs what the recorder has not reached yet.
+    let is_saved = options.page.is_some() || options.recording.is_some();
+    let limit = if is_saved { SAVING_TIME } else { FAREWELL };
+    let failure = timeout(limit, recorded).await.ok().and_then(Result::ok).flatten();
     if let Some(failure) = failure {
         tell(&format!("bowline inspect: {failure}"));
     }
@@ -152,7 +159,10 @@ fn start(
     let (errors, child_errors) = std::io::pipe().map_err(failed)?;
     let mut starting = tokio::process::Command::new(&command.program);
     starting.args(&command.arguments).kill_on_drop(true);
-    starting.stdin(Stdio::from(child_input)).stdout(Stdio::from(child_output)).stderr(Stdio::from(child_errors));
+    starting
+        .stdin(Stdio::from(child_input))
+        .stdout(Stdio::from(child_output))
+        .stderr(Stdio::from(child_errors));
     if client.is_none() {
         signals::separate(&mut starting);
     }
@@ -164,10 +174,7 @@ fn start(
     let input = Arc::new(Input::new(writer, Arc::clone(&queue)));
     let (client_output, client_input) = client.map(|client| (client.output, client.input)).unzip();
     let copy = |from: From, pipe: PipeReader, to| from_command(from, pipe, to, Arc::clone(&queue));
-    let copying = vec![
-        copy(From::Agent, output, client_output)?,
-        copy(From::Stderr, errors, Some(stderr))?,
-    ];
+    let copying = vec![copy(From::Agent, output, client_output)?, copy(From::Stderr, errors, Some(stderr))?];
     if let Some(client_input) = client_input {
         from_client(client_input, Arc::clone(&input))?;
     }

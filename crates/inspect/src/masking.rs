@@ -31,10 +31,7 @@ pub struct Masking {
 impl Masking {
     /// Returns what masks known secrets, by `known`, and texts that look like credentials. `prefixes` are what keys begin
     /// with, each with the length that a key has at least.
-    pub fn new(
-        known: impl Fn(String) -> String + Send + Sync + 'static,
-        prefixes: &[(&str, usize)],
-    ) -> Self {
+    pub fn new(known: impl Fn(String) -> String + Send + Sync + 'static, prefixes: &[(&str, usize)]) -> Self {
         let of_prefix = |(prefix, least): &(&str, usize)| {
             let rest = least.saturating_sub(prefix.len());
             let prefix = prefix.replace('.', r"\.");
@@ -93,7 +90,10 @@ mod tests {
         check("Authorization: Bearer abcdefghijklmnop", "Authorization: Bearer [redacted]");
         check("key sk-abcdefghijklmnopqrst, SG.abcdefghijklmnopq", "key [redacted], [redacted]");
         check("eyJhbGciOiJIUzI1.eyJzdWIiOiIx.sig-_", "[redacted]");
-        check(r"-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA", "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END RSA");
+        check(
+            r"-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA",
+            "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END RSA",
+        );
         check("postgres://me:pass@host/db", "postgres://me:[redacted]@host/db");
     }
 

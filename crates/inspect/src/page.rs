@@ -108,6 +108,7 @@ pub(crate) fn rows(
     from: usize,
     most: usize,
 ) -> std::io::Result<Vec<String>> {
+    protocols.look(store)?;
     let rows = store.read(from, most, MOST_BYTES_AT_ONCE)?;
     Ok(rows.iter().map(|row| shown(row, protocols)).collect())
 }
@@ -187,7 +188,8 @@ mod tests {
 
     #[test]
     fn script_turns_no_text_into_html_or_code() {
-        for way in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"] {
+        for way in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"]
+        {
             assert!(!script().contains(way), "{way}");
         }
     }

@@ -9,7 +9,13 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::row::{From, Row};
-use crate::store::is_exchanged;
+use crate::store::{Store, is_exchanged};
+
+/// How deep a value of a template is filled in.
+const DEEPEST_BLANK: usize = 4;
+
+/// How many rows are looked at for the dialect.
+const MOST_LOOKED_AT: usize = 200;
 
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,7 +48,26 @@ impl Protocols {
         self.chosen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Checks the line of a row. As long as the dialect is not known, lines are also looked at for that.
+    /// Looks for the dialect in the first rows, if it is not known yet.
+    pub fn look(&self, store: &Store) -> std::io::Result<()> {
+        if self.chosen().is_some() {
+            return Ok(());
+        }
+        let named = store.header().and_then(|header| Protocol::of(header.dialect.as_deref()?));
+        let mut chosen = named;
+        if chosen.is_none() {
+            let rows = store.read(0, MOST_LOOKED_AT, 1024 * 1024)?;
+            let rows = rows.iter().filter_map(|row| serde_json::from_str::<Row>(row).ok());
+            let dialect = rows
+                .filter(is_exchanged)
+                .find_map(|row| detect(row.from, &serde_json::from_str(&row.line).ok()?));
+            chosen = dialect.and_then(Protocol::of);
+        }
+        *self.chosen.lock().unwrap_or_else(PoisonError::into_inner) = chosen.map(Arc::new);
+        Ok(())
+    }
+
+    /// Checks the line of a row, by the dialect if it is known.
     pub fn check(&self, row: &Row) -> Vec<Problem> {
         if !is_exchanged(row) || row.line.trim().is_empty() {
             return Vec::new();
@@ -60,15 +85,7 @@ impl Protocols {
         if !line.is_object() {
             return vec![Problem::of_line("is not a JSON object")];
         }
-        let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
-        if chosen.is_none()
-            && let Some(dialect) = detect(row.from, &line)
-        {
-            *chosen = Protocol::of(dialect).map(Arc::new);
-        }
-        let protocol = chosen.clone();
-        drop(chosen);
-        protocol.map(|protocol| protocol.check(row.from, &line)).unwrap_or_default()
+        self.chosen().map(|protocol| protocol.check(row.from, &line)).unwrap_or_default()
     }
 }
 
@@ -254,26 +271,52 @@ impl Protocol {
             Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" | "),
             kind => kind.as_str().unwrap_or_default().to_owned(),
         };
-        let constants = |forms: &Vec<Value>| forms.iter().filter_map(|form| form.get("const").cloned()).collect();
+        let constants =
+            |forms: &Vec<Value>| forms.iter().filter_map(|form| form.get("const").cloned()).collect();
         let values: Vec<Value> = match (&schema["enum"], &schema["oneOf"]) {
             (Value::Array(values), _) => values.clone(),
             (_, Value::Array(forms)) => constants(forms),
             _ if kinds.starts_with("boolean") => vec![true.into(), false.into()],
             _ => Vec::new(),
         };
-        let blank = match kinds.split(' ').next().unwrap_or_default() {
-            _ if !values.is_empty() => values[0].clone(),
-            "integer" | "number" => json!(0),
-            "array" => json!([]),
-            "object" => json!({}),
-            _ => json!(""),
-        };
+        let blank = values.first().cloned().unwrap_or_else(|| self.blank(schema, DEEPEST_BLANK));
         Field { name: name.to_owned(), about, kinds, values, blank, is_required }
     }
 }
 
+impl Protocol {
+    /// Returns a value with everything that it needs, to be filled in.
+    fn blank(&self, schema: &Value, depth: usize) -> Value {
+        let schema = self.resolve(schema);
+        if let Some(constant) = schema.get("const").or_else(|| schema["enum"].get(0)) {
+            return constant.clone();
+        }
+        let forms = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
+        if let Some(form) = forms.and_then(|forms| forms.first()).filter(|_| depth > 0) {
+            return self.blank(form, depth - 1);
+        }
+        let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str()).unwrap_or_default();
+        match kind {
+            "integer" | "number" => json!(0),
+            "boolean" => json!(false),
+            "array" => json!([]),
+            "object" if depth > 0 => {
+                let member = |name: String| {
+                    let blank = self.blank(&schema["properties"][&name], depth - 1);
+                    (name, blank)
+                };
+                required_of(schema).into_iter().map(member).collect::<Map<_, _>>().into()
+            }
+            "object" => json!({}),
+            _ => json!(""),
+        }
+    }
+}
+
 fn required_of(schema: &Value) -> Vec<String> {
-    let names = schema["required"].as_array().into_iter().flatten();
+    // Some ask for one of several fields.
+    let either = &schema["anyOf"][0]["required"];
+    let names = [&schema["required"], either].into_iter().filter_map(Value::as_array).flatten();
     names.filter_map(Value::as_str).map(ToOwned::to_owned).collect()
 }
 
@@ -316,13 +359,22 @@ mod tests {
     use super::*;
 
     fn row(from: From, line: &str) -> Row {
-        Row { at: 0.0, from, line: line.to_owned(), cut: None, unfinished: false, not_utf8: false, event: None }
+        Row {
+            at: 0.0,
+            from,
+            line: line.to_owned(),
+            cut: None,
+            unfinished: false,
+            not_utf8: false,
+            event: None,
+        }
     }
 
     #[track_caller]
     fn check(dialect: &str, from: From, line: &str, expected: &str) {
         let problems = Protocols::new(Some(dialect)).check(&row(from, line));
-        let problems: Vec<_> = problems.iter().map(|problem| format!("{} {}", problem.path, problem.reason)).collect();
+        let problems: Vec<_> =
+            problems.iter().map(|problem| format!("{} {}", problem.path, problem.reason)).collect();
         assert_eq!(problems.join("; "), expected, "{line}");
     }
 
@@ -330,15 +382,30 @@ mod tests {
     fn lines_are_checked_by_the_definition_that_they_name() {
         check("pi", From::Agent, r#"{"type":"agent_settled","aborted":false}"#, "");
         check("pi", From::Agent, r#"{"type":"agent_settled"}"#, "/aborted is missing");
-        check("pi", From::Client, r#"{"type":"prompt","message":7}"#, "/message must be a text, but is 7");
+        check("pi", From::Client, r#"{"type":"prompt","message":7}"#, "/message must be a string, but is 7");
         check("pi", From::Client, r#"{"type":"steer","message":"x","id":1}"#, "");
-        check("pi", From::Client, r#"{"type":"nonsense"}"#, r#"/type "nonsense" is not a command or an answer of the dialect pi"#);
+        check(
+            "pi",
+            From::Client,
+            r#"{"type":"nonsense"}"#,
+            r#"/type "nonsense" is not a command or an answer of the dialect pi"#,
+        );
         check("pi", From::Client, r#"{"message":"x"}"#, "/type is missing");
-        check("pi", From::Agent, r#"{"type":"response","command":"abort","success":false,"error":"no"}"#, "");
+        check(
+            "pi",
+            From::Agent,
+            r#"{"type":"response","command":"abort","success":false,"error":"no","code":"invalid"}"#,
+            "",
+        );
         check("pi", From::Agent, "not JSON", " is not JSON: expected ident at line 1 column 2");
         check("opi", From::Agent, r#"{"type":"AgentStart"}"#, "");
         check("operator", From::Agent, r#"{"type":"event","event":{"type":"agent_start"}}"#, "");
-        check("acp", From::Client, r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#, "");
+        check(
+            "acp",
+            From::Client,
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#,
+            "",
+        );
     }
 
     #[test]
@@ -350,9 +417,13 @@ mod tests {
             (r#"{"type":"event","event":{"type":"agent_start"}}"#, "operator"),
             (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "acp"),
         ] {
-            let protocols = Protocols::new(None);
+            let folder = tempfile::tempdir().unwrap();
+            let (store, protocols) = (Store::new(folder.path()).unwrap(), Protocols::new(None));
+            store.append(0, &[row(From::Client, r#"{"type":"prompt"}"#).to_line()]);
+            protocols.look(&store).unwrap();
             assert!(protocols.chosen().is_none());
-            protocols.check(&row(From::Agent, line));
+            store.append(0, &[row(From::Agent, line).to_line()]);
+            protocols.look(&store).unwrap();
             assert_eq!(protocols.chosen().map(|protocol| protocol.name), Some(dialect), "{line}");
         }
     }
@@ -379,7 +450,11 @@ mod tests {
                 line["id"] = "1".into();
                 let problems = protocol.check(From::Client, &line);
                 // Only the form of a value may be missing, never a field.
-                assert!(!problems.iter().any(|problem| problem.reason == "is missing"), "{} {line}: {problems:?}", entry.name);
+                assert!(
+                    !problems.iter().any(|problem| problem.reason == "is missing"),
+                    "{} {line}: {problems:?}",
+                    entry.name
+                );
             }
         }
     }

@@ -104,9 +104,11 @@ mod tests {
         let items = queue.take();
         let kept = items.iter().filter(|(_, item)| matches!(item, Item::Bytes(..))).count();
         assert_eq!(kept, 2);
-        assert!(items.iter().any(
-            |(_, item)| matches!(item, Item::Lost(From::Agent, lost) if *lost == MOST_WAITING as u64)
-        ));
+        assert!(
+            items.iter().any(
+                |(_, item)| matches!(item, Item::Lost(From::Agent, lost) if *lost == MOST_WAITING as u64)
+            )
+        );
         queue.push_bytes(From::Agent, &piece);
         assert!(matches!(queue.take()[0].1, Item::Bytes(..)));
     }

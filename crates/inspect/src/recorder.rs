@@ -144,7 +144,8 @@ impl Recorder {
     fn write_recording(&mut self, rows: &[String]) {
         let Some(recording) = &mut self.recording else { return };
         let write = |file: &mut BufWriter<File>| {
-            rows.iter().try_for_each(|row| file.write_all(row.as_bytes()).and_then(|()| file.write_all(b"\n")))?;
+            rows.iter()
+                .try_for_each(|row| file.write_all(row.as_bytes()).and_then(|()| file.write_all(b"\n")))?;
             file.flush()
         };
         if let Err(source) = write(&mut recording.file) {

@@ -18,7 +18,8 @@ impl Signals {
     /// Starts to listen.
     pub fn listen() -> io::Result<Self> {
         let listen = |number: Signal| Ok((number, signal(SignalKind::from_raw(number.as_raw()))?));
-        let streams = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2].map(listen);
+        let streams =
+            [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2].map(listen);
         Ok(Self { streams: streams.into_iter().collect::<io::Result<_>>()? })
     }
 

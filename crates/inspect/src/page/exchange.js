@@ -58,6 +58,13 @@ const exchange = {
     for (const fact of facts) this.take(fact, record);
   },
 
+  setProblems(n, problems) {
+    const record = this.records[n];
+    if (!record) return;
+    this.problems += Number(problems.length > 0) - Number(record.problems.length > 0);
+    record.problems = problems;
+  },
+
   ofInspector(event) {
     switch (event.type) {
       case "closed": return { client: "the client has closed its end", agent: "the agent has closed its stdout", stderr: "the agent has closed its stderr" }[event.of] ?? "";

@@ -60,7 +60,9 @@ const source = {
       const about = parse(first) ?? {};
       this.next = about.next;
       this.header = about.header;
+      const isFound = about.dialect && !this.dialect && exchange.records.length > 0;
       this.dialect = about.dialect;
+      if (isFound) await this.checkAgain();
       // What is over at once is a recording, which is read from its beginning.
       if (about.isOver && !exchange.records.length) exchange.finish();
       arrived(lines.map(parse).filter(Boolean));
@@ -75,6 +77,14 @@ const source = {
       showState("live");
       if (about.next < about.rows) await new Promise((resolve) => setTimeout(resolve));
     }
+  },
+
+  // Asks what is wrong with the records that came before the dialect was known.
+  async checkAgain() {
+    try {
+      const lines = (await (await fetch("records?from=0")).text()).split("\n").slice(1, exchange.records.length + 1);
+      lines.forEach((line, n) => exchange.setProblems(n, parse(line)?.problems ?? []));
+    } catch { /* They stay unchecked. */ }
   },
 
   lost() {

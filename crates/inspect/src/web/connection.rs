@@ -31,7 +31,8 @@ pub(super) async fn serve(mut stream: TcpStream, site: &Site) {
         };
         let stays = stays && !answer.closes;
         let bytes = answer.into_bytes(stays);
-        let is_read = timeout(ANSWER_TIME, stream.write_all(&bytes)).await.is_ok_and(|written| written.is_ok());
+        let is_read =
+            timeout(ANSWER_TIME, stream.write_all(&bytes)).await.is_ok_and(|written| written.is_ok());
         if !is_read || !stays {
             let _ = timeout(ANSWER_TIME, stream.shutdown()).await;
             return;

@@ -193,7 +193,10 @@ impl Site {
     /// Sends a line of the page to the command.
     fn send(&self, body: Vec<u8>) -> Answer {
         let Some(input) = &self.input else {
-            return Answer::failure("409 Conflict", "this is a recording: there is nobody to send commands to");
+            return Answer::failure(
+                "409 Conflict",
+                "this is a recording: there is nobody to send commands to",
+            );
         };
         if body.contains(&b'\n') || std::str::from_utf8(&body).is_err() {
             return Answer::failure("400 Bad Request", "a command is one line of UTF-8");

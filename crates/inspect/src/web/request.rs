@@ -23,9 +23,13 @@ pub(super) struct Request {
 pub(super) enum Wanted {
     Page,
     /// The rows from a number on, as soon as there are any.
-    Records { from: usize },
+    Records {
+        from: usize,
+    },
     /// One row, whole.
-    Record { number: usize },
+    Record {
+        number: usize,
+    },
     /// What the command box completes.
     Commands,
     /// To send a line to the command.
@@ -34,7 +38,8 @@ pub(super) enum Wanted {
 
 /// Returns a request, if it may be answered.
 pub(super) fn admit(head: &Head<'_>, port: u16, token: &Token) -> Result<Request, Answer> {
-    let malformed = |error: bowline_http_head::HeadError| Answer::failure("400 Bad Request", &error.to_string());
+    let malformed =
+        |error: bowline_http_head::HeadError| Answer::failure("400 Bad Request", &error.to_string());
     let host = head.headers.only("host").map_err(malformed)?.unwrap_or_default();
     let is_ours = |host: &str| host == format!("127.0.0.1:{port}") || host == format!("localhost:{port}");
     if !is_ours(host) {
@@ -73,7 +78,9 @@ pub(super) fn admit(head: &Head<'_>, port: u16, token: &Token) -> Result<Request
     }
     let body = match head.framing().map_err(malformed)? {
         Framing::Length(length) if length <= LARGEST_BODY => length,
-        Framing::Length(_) => return Err(Answer::failure("413 Content Too Large", "the command is too large")),
+        Framing::Length(_) => {
+            return Err(Answer::failure("413 Content Too Large", "the command is too large"));
+        }
         Framing::Chunked => return Err(Answer::failure("411 Length Required", "the length is missing")),
     };
     let closes = |value: &[u8]| value.to_ascii_lowercase() == b"close";
@@ -102,7 +109,9 @@ mod tests {
         let admitted = admit(&head, 81, &token).map(|request| request.wanted);
         match (admitted, expected) {
             (Ok(wanted), Ok(expected)) => assert_eq!(wanted, expected, "{line}"),
-            (Err(answer), Err(expected)) => assert!(answer.status.starts_with(expected), "{line}: {}", answer.status),
+            (Err(answer), Err(expected)) => {
+                assert!(answer.status.starts_with(expected), "{line}: {}", answer.status)
+            }
             (admitted, expected) => panic!("{line} {headers}: {} {expected:?}", admitted.is_ok()),
         }
     }
@@ -114,7 +123,11 @@ mod tests {
         check("GET /TOKEN/records?from=7", HOST, Ok(Wanted::Records { from: 7 }));
         check("GET /TOKEN/record?number=7", HOST, Ok(Wanted::Record { number: 7 }));
         check("GET /TOKEN/commands", &format!("{HOST}\nSec-Fetch-Site: same-origin"), Ok(Wanted::Commands));
-        check("POST /TOKEN/send", &format!("{HOST}\nBowline-Token: TOKEN\nOrigin: http://127.0.0.1:81"), Ok(Wanted::Send));
+        check(
+            "POST /TOKEN/send",
+            &format!("{HOST}\nBowline-Token: TOKEN\nOrigin: http://127.0.0.1:81"),
+            Ok(Wanted::Send),
+        );
     }
 
     #[test]
@@ -132,9 +145,21 @@ mod tests {
         check("DELETE /TOKEN/", HOST, Err("405"));
         check("POST /TOKEN/send", HOST, Err("403"));
         check("POST /TOKEN/send", &format!("{HOST}\nBowline-Token: 0"), Err("403"));
-        check("POST /TOKEN/send", &format!("{HOST}\nBowline-Token: TOKEN\nOrigin: http://evil.example"), Err("403"));
+        check(
+            "POST /TOKEN/send",
+            &format!("{HOST}\nBowline-Token: TOKEN\nOrigin: http://evil.example"),
+            Err("403"),
+        );
         check("GET /TOKEN/records?from=0", &format!("{HOST}\nSec-Fetch-Site: cross-site"), Err("403"));
-        check("POST /TOKEN/send", &format!("{HOST}\nBowline-Token: TOKEN\nContent-Length: 99999999"), Err("413"));
-        check("POST /TOKEN/send", &format!("{HOST}\nBowline-Token: TOKEN\nTransfer-Encoding: chunked"), Err("411"));
+        check(
+            "POST /TOKEN/send",
+            &format!("{HOST}\nBowline-Token: TOKEN\nContent-Length: 99999999"),
+            Err("413"),
+        );
+        check(
+            "POST /TOKEN/send",
+            &format!("{HOST}\nBowline-Token: TOKEN\nTransfer-Encoding: chunked"),
+            Err("411"),
+        );
     }
 }

@@ -118,7 +118,9 @@ async fn forward(
 
 fn bad_request(error: HeadError) -> Refusal {
     let status = match error {
-        HeadError::Malformed(Malformed::TooLarge | Malformed::TooManyHeaders) => "431 Request Header Fields Too Large",
+        HeadError::Malformed(Malformed::TooLarge | Malformed::TooManyHeaders) => {
+            "431 Request Header Fields Too Large"
+        }
         HeadError::Scheme | HeadError::OriginForm => "400 Not a request to a proxy",
         _ => "400 Bad Request",
     };

@@ -170,7 +170,10 @@ pub fn check_any_bytes(bytes: &[u8]) {
     if again.len() <= MAX_HEAD {
         let again = RequestHead::parse(&again);
         let expected = RequestHead { endpoint: parsed.endpoint, kind: RequestKind::Forward { head, body } };
-        assert!(again == Ok(expected) || again == Err(HeadError::Malformed(Malformed::TooManyHeaders)), "{again:?}");
+        assert!(
+            again == Ok(expected) || again == Err(HeadError::Malformed(Malformed::TooManyHeaders)),
+            "{again:?}"
+        );
     }
 }
 

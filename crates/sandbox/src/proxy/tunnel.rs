@@ -10,8 +10,8 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::body::{BadChunks, BodyEnd};
-use bowline_http_head::Framing;
 use super::records::Traffic;
+use bowline_http_head::Framing;
 
 /// How much is copied at once.
 const PIECE: usize = 64 * 1024;
