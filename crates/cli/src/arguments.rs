@@ -29,6 +29,7 @@ pub(crate) const REPEATABLE: &[&str] = &[
     "--prompt-template",
     "--writable",
     "--print",
+    "--save",
 ];
 
 /// Flags that look at an empty value themselves: it means something, or is an error. A limit or a guard that is silently
@@ -85,6 +86,8 @@ pub(crate) enum Action {
     Packages(packages::Verb),
     /// Writes a session as a web page.
     Export,
+    /// Shows an exchange between a client and an agent.
+    Inspect,
     /// Lists, tests and calls MCP servers.
     Mcp,
     /// Shows and changes settings.
@@ -196,6 +199,8 @@ pub(crate) struct Arguments {
     pub fork: Option<String>,
     /// The output file of a subcommand.
     pub out: Option<String>,
+    /// The files that an exchange is saved in.
+    pub save: Vec<String>,
     /// The level of the sandbox to check.
     pub level: Option<SandboxLevel>,
     /// The language of a new extension.

@@ -27,6 +27,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Export(#[from] bowline_export::Error),
     #[error(transparent)]
+    Inspect(#[from] bowline_inspect::Error),
+    #[error(transparent)]
     Engine(#[from] bowline_core::Refusal),
     #[error(transparent)]
     File(#[from] bowline_files::Error),

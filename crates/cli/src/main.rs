@@ -29,6 +29,7 @@ mod hardening;
 mod help;
 mod hidden_input;
 mod hosts;
+mod inspect;
 mod list_models;
 mod local_time;
 mod manual;
@@ -140,6 +141,7 @@ fn main() -> ExitCode {
         Action::Extension => {
             return finish(choice.entry().and_then(|entry| extension::main(&arguments, entry)));
         }
+        Action::Inspect => return finish(inspect::main(&arguments)),
         Action::Export => export::main(&arguments, choice.start()),
         Action::Mcp => return finish(mcp::main(&arguments)),
         Action::Sandbox => return finish(sandbox::main(&arguments, choice.start())),

@@ -6,6 +6,7 @@ use crate::similar::nearest;
 use crate::{
     auth, chat, completions, config, doctor, extension, manual, mcp, packages, sandbox, sessions, trust,
 };
+use crate::{auth, chat, extension, inspect, mcp, packages, sandbox, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]
@@ -288,6 +289,22 @@ path. A unique prefix of an id is enough; `bowline sessions list` shows them.
         passes_flags_on: false,
     },
     Subcommand {
+        name: "inspect",
+        action: Action::Inspect,
+        about: "show an exchange with an agent on a page, live or recorded",
+        usage: inspect::USAGE,
+        examples: "\
+bowline inspect --model scripted/demo
+bowline inspect -- pi --mode rpc
+bowline inspect --save exchange.jsonl --save exchange.html -- bowline --mode rpc --dialect omp
+bowline inspect exchange.jsonl
+",
+        verbs: &[],
+        takes_words: true,
+        flags: &["--save", "--dialect"],
+        passes_flags_on: true,
+    },
+    Subcommand {
         name: "mcp",
         action: Action::Mcp,
         about: "MCP servers: list, test, call",
@@ -424,7 +441,7 @@ impl Subcommand {
 
     /// Tells whether a command may follow it after `--`.
     pub fn takes_command(&self) -> bool {
-        self.verbs.iter().any(|verb| verb.takes_command)
+        matches!(self.action, Action::Inspect) || self.verbs.iter().any(|verb| verb.takes_command)
     }
 
     /// Checks the words and flags after it. The error says what is wrong with the first of them that has no effect.

@@ -33,6 +33,9 @@ use bowline_core::tool::ToolTraits;
 use bowline_session::Session;
 
 pub use error::Error;
+pub use page::GENERATOR;
+pub use policy::{THEME_SCRIPT, THEME_STYLE, content_security_policy};
+pub use write::Target;
 
 use segments::Segments;
 use view::View;
@@ -60,7 +63,7 @@ impl Default for Options {
 ///
 /// The page is written completely or not at all. The session is not locked, so it may be in use.
 pub fn export_file(session: &Path, out: &Path, options: &Options) -> Result<PathBuf, Error> {
-    let target = write::Target::new(out, session)?;
+    let target = Target::new(out, Some(session))?;
     let session = Session::read_for_display(session)?;
     target.write(|file| {
         let mut file = BufWriter::with_capacity(1 << 16, file);

@@ -1,26 +1,8 @@
 // The behaviour of an exported session. All text is already in the page, escaped; nothing here turns text into HTML.
 // Without this script the current branch can still be read, folded and printed.
-"use strict";
 (() => {
   const root = document.documentElement;
   const $ = (id) => document.getElementById(id);
-
-  // ── Theme ─────────────────────────────────────────────────────────────────────────────────────────────────────
-  // Applied before the first paint. Storage may be unavailable, as it often is for files.
-  const stored = {
-    get(key) { try { return localStorage.getItem(key); } catch { return null; } },
-    set(key, value) { try { localStorage.setItem(key, value); } catch { /* not stored */ } },
-  };
-  const storedTheme = stored.get("bowline-theme");
-  if (storedTheme === "light" || storedTheme === "dark") root.dataset.theme = storedTheme;
-
-  function toggleTheme() {
-    const isDark = root.dataset.theme
-      ? root.dataset.theme === "dark"
-      : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = isDark ? "light" : "dark";
-    stored.set("bowline-theme", root.dataset.theme);
-  }
 
   // ── Panel ─────────────────────────────────────────────────────────────────────────────────────────────────────
   const isWide = matchMedia("(min-width: 60rem)");
@@ -450,7 +432,7 @@
     l: linkHere,
     b: () => showPanel(!root.classList.contains("panel")),
     e: toggleFolds,
-    t: toggleTheme,
+    t: theme.toggle,
     g: () => scrollTo(0, 0),
     G: () => steady($("end"), "end"),
     "?": () => $("help").showModal(),
@@ -490,7 +472,7 @@
     $("search-next").addEventListener("click", () => search.go(1));
     $("search-previous").addEventListener("click", () => search.go(-1));
     $("search-elsewhere").addEventListener("click", () => search.goElsewhere());
-    $("theme").addEventListener("click", toggleTheme);
+    $("theme").addEventListener("click", theme.toggle);
     $("folds").addEventListener("click", toggleFolds);
     $("show-help").addEventListener("click", () => $("help").showModal());
     $("show-panel").addEventListener("click", () => showPanel(!root.classList.contains("panel")));

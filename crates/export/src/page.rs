@@ -19,7 +19,7 @@ use crate::totals::Totals;
 use crate::view::View;
 
 /// What every page has in its head, by which a page is known to be one of ours.
-pub(crate) const GENERATOR: &str = "<meta name=\"generator\" content=\"bowline\">";
+pub const GENERATOR: &str = "<meta name=\"generator\" content=\"bowline\">";
 
 /// The maximum length of a title that is taken from the first message.
 const TITLE_WIDTH: usize = 80;
@@ -80,7 +80,7 @@ fn title_of(view: &View<'_>) -> String {
 }
 
 fn push_head(page: &mut String, title: &str) {
-    let policy = content_security_policy();
+    let policy = content_security_policy(STYLE, SCRIPT);
     let title = escape::attribute(title);
     let _ = write!(
         page,

@@ -5,18 +5,24 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::digest::{SHA256, digest};
 
+/// The colours and fonts that all pages share.
+pub const THEME_STYLE: &str = include_str!("theme.css");
+
+/// The script that all pages share. Other scripts of a page follow it.
+pub const THEME_SCRIPT: &str = include_str!("theme.js");
+
 /// The style of the page.
-pub(crate) const STYLE: &str = include_str!("page.css");
+pub(crate) const STYLE: &str = concat!(include_str!("theme.css"), include_str!("page.css"));
 
 /// The script of the page.
-pub(crate) const SCRIPT: &str = include_str!("page.js");
+pub(crate) const SCRIPT: &str = concat!(include_str!("theme.js"), include_str!("page.js"));
 
-/// Returns the policy for a page with `STYLE` and `SCRIPT`.
-pub(crate) fn content_security_policy() -> String {
+/// Returns the policy for a page with one style and one script.
+pub fn content_security_policy(style: &str, script: &str) -> String {
     format!(
         "default-src 'none'; img-src data:; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'",
-        hash(STYLE),
-        hash(SCRIPT)
+        hash(style),
+        hash(script)
     )
 }
 

@@ -13,16 +13,18 @@ const HEAD: u64 = 4096;
 /// How many names are tried for the temporary file.
 const ATTEMPTS: usize = 100;
 
-/// The file to write.
-pub(crate) struct Target {
+/// A page to write.
+#[derive(Debug)]
+pub struct Target {
     path: PathBuf,
     folder: PathBuf,
     name: String,
 }
 
 impl Target {
-    /// Checks that a page can be written to `out`: nothing is there yet, or another page.
-    pub fn new(out: &Path, session: &Path) -> Result<Self, Error> {
+    /// Checks that a page can be written to `out`: nothing is there yet, or another page. It is not `source`, which it is
+    /// made of.
+    pub fn new(out: &Path, source: Option<&Path>) -> Result<Self, Error> {
         let failed = |error| Error::WriteFile { file: out.to_path_buf(), error };
         let path = path::absolute(out).map_err(failed)?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -32,8 +34,8 @@ impl Target {
         if !folder.is_dir() {
             return Err(Error::NoFolder { folder: folder.to_path_buf() });
         }
-        let is_session = || Some(fs::canonicalize(&path).ok()? == fs::canonicalize(session).ok()?);
-        if is_session() == Some(true) {
+        let is_source = || Some(fs::canonicalize(&path).ok()? == fs::canonicalize(source?).ok()?);
+        if is_source() == Some(true) {
             return Err(Error::IsTheSession { path });
         }
         refuse_other_files(&path)?;

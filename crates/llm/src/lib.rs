@@ -65,6 +65,7 @@ pub use local_servers::{LocalModels, LocalScope};
 pub use provider_access::ProviderAccess;
 pub use provider_login::{LoginFailure, LoginService, ProviderLogin};
 pub use providers::{Providers, Sources};
+pub use redaction::Redactor;
 pub use request::{AnswerStream, ModelRequest, RequestOptions};
 pub use request_hooks::{HookFuture, RequestHooks};
 pub use secret::Secret;

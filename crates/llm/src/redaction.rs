@@ -23,9 +23,9 @@ const ENCODINGS: [GeneralPurpose; 2] = [
     GeneralPurpose::new(&alphabet::URL_SAFE, GeneralPurposeConfig::new().with_encode_padding(false)),
 ];
 
-/// Masks the secrets of a request.
+/// Masks known secrets.
 #[derive(Clone, Default)]
-pub(crate) struct Redactor {
+pub struct Redactor {
     /// The secrets, the longest first, so that none is masked partially by one that it contains.
     plain: Vec<Vec<u8>>,
     /// What Base64 makes of them, wherever they begin in the encoded text.
@@ -34,7 +34,7 @@ pub(crate) struct Redactor {
 
 impl Redactor {
     /// Returns a redactor for secrets. Placeholders that are too short to be secrets are ignored.
-    pub(crate) fn new(secrets: &[Secret]) -> Self {
+    pub fn new(secrets: &[Secret]) -> Self {
         let worth = secrets.iter().filter(|secret| secret.is_worth_masking());
         let mut plain: Vec<Vec<u8>> = worth.map(|secret| secret.expose().as_bytes().to_vec()).collect();
         plain.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
@@ -44,7 +44,7 @@ impl Redactor {
     }
 
     /// Returns a text with all secrets masked.
-    pub(crate) fn redact(&self, text: String) -> String {
+    pub fn redact(&self, text: String) -> String {
         let found = self.find(text.as_bytes());
         if found.is_empty() {
             return text;

@@ -76,7 +76,7 @@ const DOORS: &[&str] = &[
 ];
 
 /// What the keys of well-known services begin with, each with the least length of such a key.
-const SECRET_PREFIXES: &[(&str, usize)] = &[
+pub const SECRET_PREFIXES: &[(&str, usize)] = &[
     ("sk-", 20),
     ("sk_live_", 16),
     ("sk_test_", 16),
@@ -246,13 +246,24 @@ fn matches_name(pattern: &str, name: &str) -> bool {
     }
 }
 
+/// Tells whether a variable holds a secret, as its name or its value tells.
+pub fn is_secret_variable(name: &str, value: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let is_harmless = CORE.iter().any(|kept| matches_name(kept, &upper));
+    looks_secret(value) || (!is_harmless && names_secret(&upper))
+}
+
 /// Tells whether a name in upper case is that of a secret or of a way to other programs.
 fn has_secret_name(name: &str) -> bool {
+    names_secret(name) || DOORS.iter().any(|door| matches_name(door, name))
+}
+
+fn names_secret(name: &str) -> bool {
     let is_secret = |word: &str| {
         SECRET_WORDS.contains(&word)
             || (!HARMLESS_WORDS.contains(&word) && SECRET_PARTS.iter().any(|part| word.contains(part)))
     };
-    name.split(['_', '.', '-']).any(is_secret) || DOORS.iter().any(|door| matches_name(door, name))
+    name.split(['_', '.', '-']).any(is_secret)
 }
 
 /// Tells whether a name, such as that of a variable or a flag, is that of a secret.

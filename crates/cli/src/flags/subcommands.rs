@@ -116,6 +116,17 @@ pub(super) const FLAGS: &[Flag] = &[
             _ => Err(format!("\"{value}\" is not full, landlock or none")),
         },
     ),
+    flag(
+        Subcommand,
+        "--save",
+        None,
+        Value("FILE"),
+        "With inspect: save the exchange as a page (FILE.html) or as a recording (FILE.jsonl)",
+        |arguments, value| {
+            arguments.save.push(value);
+            Ok(())
+        },
+    ),
     flag(Subcommand, "--all", None, Nothing, "The sessions of every folder", |arguments, _| {
         arguments.all = true;
         Ok(())

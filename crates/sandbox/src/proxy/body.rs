@@ -1,14 +1,8 @@
 //! Where the body of a request ends. The server gets the body and nothing after it: a second request on the same
 //! connection could name another host.
 
+use bowline_http_head::Framing;
 use thiserror::Error;
-
-/// How the end of a body is marked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
-    Length(u64),
-    Chunked,
-}
 
 /// The chunks of a body are not as they should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use bowline_http_head::Framing;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::Proxy;
-use super::body::Framing;
 use super::dial::{Dialled, Refusal};
-use super::request_head::{HeadError, MAX_HEAD, Received, RequestHead, RequestKind, received};
+use super::request_head::{HeadError, MAX_HEAD, Malformed, Received, RequestHead, RequestKind, received};
 use super::tunnel;
 
 /// How long a program may take to read a refusal.
@@ -55,7 +55,7 @@ async fn read_head(client: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<Optio
             Ok(count) => buffer.extend_from_slice(&piece[..count]),
         }
         if buffer.len() > 2 * MAX_HEAD {
-            return Err(HeadError::TooLarge);
+            return Err(Malformed::TooLarge.into());
         }
     }
 }
@@ -112,13 +112,15 @@ async fn forward(
 ) {
     let request = tunnel::Request { head, body, early };
     if tunnel::one_request(client, server, request, traffic, proxy.limits.idle).await.is_err() {
-        refuse(client, &bad_request(HeadError::Length)).await;
+        refuse(client, &bad_request(Malformed::Length.into())).await;
     }
 }
 
 fn bad_request(error: HeadError) -> Refusal {
     let status = match error {
-        HeadError::TooLarge | HeadError::TooManyHeaders => "431 Request Header Fields Too Large",
+        HeadError::Malformed(Malformed::TooLarge | Malformed::TooManyHeaders) => {
+            "431 Request Header Fields Too Large"
+        }
         HeadError::Scheme | HeadError::OriginForm => "400 Not a request to a proxy",
         _ => "400 Bad Request",
     };

@@ -9,8 +9,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use super::body::{BadChunks, BodyEnd, Framing};
+use super::body::{BadChunks, BodyEnd};
 use super::records::Traffic;
+use bowline_http_head::Framing;
 
 /// How much is copied at once.
 const PIECE: usize = 64 * 1024;
