@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::records::PermissionParams;
 use super::results::{PermissionOption, ToolCallFields};
 use super::seats::Seats;
-use super::{Acp, forms, records, tool_calls};
+use super::{Acp, fitting, forms, records, tool_calls};
 use crate::Incoming;
 use crate::decode::ClientAnswer;
 
@@ -88,7 +88,7 @@ impl Acp {
             }
             Question::Dialog(dialog) if fills_forms => {
                 let id = self.permissions.add(session, ask.id, false);
-                records.push(records::form(&id, forms::form(&seat.id, dialog)));
+                records.push(records::request(&id, records::FORM, forms::form(&seat.id, dialog)));
                 return;
             }
             Question::Dialog(_) => Decision::Dialog(DialogAnswer::Cancelled),
@@ -97,7 +97,7 @@ impl Acp {
                 let tool_call = asked_call(approval);
                 let options = choices(approval);
                 let params = PermissionParams { session_id: &seat.id, tool_call, options };
-                records.push(records::permission(&id, params));
+                records.push(records::request(&id, records::PERMISSION, params));
                 return;
             }
         };
@@ -136,7 +136,7 @@ fn asked_call(approval: &Approval) -> ToolCallFields {
         status: Some("pending"),
         content: tool_calls::planned_change(&approval.tool, &approval.arguments, folder),
         locations: Some(shown.locations),
-        raw_input: Some((*approval.arguments).clone()),
+        raw_input: Some(fitting::arguments(&approval.arguments)),
         ..ToolCallFields::default()
     }
 }
