@@ -12,6 +12,7 @@ import install
 
 CONFORMANCE = os.path.join(os.path.dirname(install.HERE), "conformance")
 TIMEOUT = 30
+EDITOR = {"fs": {"readTextFile": True, "writeTextFile": True}}
 
 
 def plan(*steps):

@@ -217,7 +217,9 @@ fn restored_text(restored: &FilesRestored) -> String {
             let _ = writeln!(text, "{what}: {name}");
         }
     };
-    list(if restored.is_redo { "Changed again" } else { "Restored" }, &mut report.restored.iter().cloned());
+    let is_moved = |path: &&String| report.quarantined.iter().any(|file| file.path == **path);
+    let restored_files = report.restored.iter().filter(|path| !is_moved(path));
+    list(if restored.is_redo { "Changed again" } else { "Restored" }, &mut restored_files.cloned());
     list("Moved away", &mut report.quarantined.iter().map(|file| file.path.clone()));
     let left = report.conflicts.iter().chain(&report.not_covered);
     list("Left alone", &mut left.map(|file| format!("{} ({})", file.path, file.reason)));

@@ -24,8 +24,8 @@ impl Acp {
     pub(super) fn session_event(&mut self, tag: SessionTag, event: &Event, records: &mut Vec<Record>) {
         match event {
             Event::Ask(ask) => self.ask(tag, ask, records),
-            Event::AskResolved { id, cause, .. } => {
-                self.ask_resolved(tag, *id, *cause, records);
+            Event::AskResolved { id, decision, cause } => {
+                self.ask_resolved(tag, *id, decision, *cause, records);
             }
             Event::HostCall(call) => self.call_client(tag, call, records),
             Event::HostCallOver { id, .. } => self.client_call_over(tag, *id, records),
@@ -248,6 +248,16 @@ impl Seat {
             records.push(records::update(&self.id, &Update::ToolCall(Box::new(fields))));
         }
         self.calls.entry(id.to_owned()).or_default()
+    }
+
+    /// The user has agreed to a call, so it runs now.
+    pub(super) fn call_begins(&mut self, id: &str, records: &mut Vec<Record>) {
+        let Some(call) = self.calls.get_mut(id) else { return };
+        if !std::mem::replace(&mut call.is_running, true) {
+            let status = Some("in_progress");
+            let fields = ToolCallFields { tool_call_id: id.to_owned(), status, ..ToolCallFields::default() };
+            records.push(records::update(&self.id, &Update::ToolCallChange(Box::new(fields))));
+        }
     }
 
     /// A call that runs has written something. The first report shows that it has begun.

@@ -91,6 +91,8 @@ pub(super) enum SetBy {
 pub(super) enum OpeningStep {
     Models,
     State,
+    /// The commands that a user can type.
+    Commands,
     Entries,
     /// The client wants to see a session again that is open.
     EntriesAgain,

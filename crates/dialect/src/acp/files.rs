@@ -50,11 +50,12 @@ impl FileRequests {
         let place = self.open.iter().position(|open| open.id == id)?;
         let Open { session, call, .. } = self.open.remove(place);
         let mut line: Value = serde_json::from_str(&answer.line).ok()?;
-        let content = match line["result"]["content"].take() {
-            Value::String(text) => Some(text),
+        let is_error = line.get("result").is_none();
+        // Not by indexing, which panics on what is no object.
+        let content = match line.pointer_mut("/result/content").map(Value::take) {
+            Some(Value::String(text)) => Some(text),
             _ => None,
         };
-        let is_error = line.get("result").is_none();
         let error = line["error"]["message"].as_str().filter(|_| is_error).map(ToOwned::to_owned);
         let result = UriResult { content, notes: Vec::new(), is_error, error };
         let report = Box::new(HostReport { id: call, progress: HostProgress::Resolved(result) });

@@ -186,6 +186,7 @@ impl Acp {
         }
         self.carry_out(tag, Command::GetAvailableModels, Expected::Opening(OpeningStep::Models));
         self.carry_out(tag, Command::GetState, Expected::Opening(OpeningStep::State));
+        self.carry_out(tag, Command::GetCommands, Expected::Opening(OpeningStep::Commands));
         self.carry_out(tag, Command::GetEntries { since: None }, Expected::Opening(OpeningStep::Entries));
     }
 
@@ -207,18 +208,18 @@ impl Acp {
             }
             (_, Ok(Answer::Models(models))) => seat.models.clone_from(models),
             (_, Ok(Answer::State(state))) => seat.take_state(state),
+            (OpeningStep::Commands, Ok(Answer::Commands(commands))) => {
+                seat.commands.clone_from(commands);
+                self.finish_opening(tag, records);
+            }
             (OpeningStep::Entries, Ok(Answer::Entries { entries, leaf })) => {
-                let Some(opening) = seat.opening.take() else { return };
+                let Some(opening) = &seat.opening else { return };
                 if opening.purpose == Purpose::Load {
                     history::replay(seat, client, entries, leaf.as_deref(), records);
                 } else {
                     history::remember(seat, entries);
                 }
-                finish(seat, &opening, records);
-                seat.show_usage(records);
-                let later = std::mem::take(&mut seat.later);
-                self.carry_out(tag, Command::GetCommands, Expected::Commands);
-                self.carry_out_later(later, records);
+                self.finish_opening(tag, records);
             }
             (OpeningStep::EntriesAgain, Err(refusal)) => {
                 let origin = seat.shown_again.pop_front();
@@ -234,6 +235,24 @@ impl Acp {
             }
             (_, Ok(_)) => {}
         }
+    }
+}
+
+impl Acp {
+    /// Counts one of the two steps that take time. After both, the client is told that its session is open and what it has
+    /// to know at once, in this order: updates of a session that is not open yet would be lost.
+    fn finish_opening(&mut self, tag: SessionTag, records: &mut Vec<Record>) {
+        let Some(seat) = self.seats.get_mut(tag) else { return };
+        seat.opening_steps += 1;
+        if seat.opening_steps < 2 {
+            return;
+        }
+        let Some(opening) = seat.opening.take() else { return };
+        finish(seat, &opening, records);
+        seat.show_commands(records);
+        seat.show_usage(records);
+        let later = std::mem::take(&mut seat.later);
+        self.carry_out_later(later, records);
     }
 }
 

@@ -72,6 +72,11 @@ impl Acp {
             Ok(_) => stop("end_turn", None),
             Err(refusal) => Failure::from(refusal).answer(&client),
         });
+        seat.turns += 1;
+        // Servers and extensions are ready by now, and may have brought commands.
+        if seat.turns == 1 {
+            self.carry_out(tag, Command::GetCommands, Expected::Commands);
+        }
         self.next_prompt(tag, records);
     }
 

@@ -8,7 +8,7 @@ use bowline_wire::Record;
 
 use super::errors::{Failure, NO_LOGIN};
 use super::expected::{AfterClose, Expected};
-use super::results::{AvailableCommand, CommandInput, Empty, SteeringResult, Update};
+use super::results::{Empty, SteeringResult};
 use super::{Acp, extension_methods, records, session_list};
 
 impl Acp {
@@ -27,7 +27,7 @@ impl Acp {
             (Expected::Opening(step), _) => self.opening_step(tag, step, result, records),
             (Expected::Turn, _) => self.turn_over(tag, result, records),
             (Expected::Commands, Ok(Answer::Commands(commands))) => {
-                self.show_commands(tag, commands, records);
+                self.commands_found(tag, commands, records);
             }
             (Expected::OptionSet { client, method }, Ok(_)) => {
                 self.carry_out(tag, Command::GetState, Expected::StateAfter { client, method });
@@ -96,18 +96,11 @@ impl Acp {
         self.carry_out_later(later, records);
     }
 
-    fn show_commands(&mut self, tag: SessionTag, commands: &[SlashCommand], records: &mut Vec<Record>) {
-        let Some(seat) = self.seats.get_mut(tag) else { return };
-        if seat.commands.as_deref() == Some(commands) {
-            return;
+    /// Tells the client which commands there are, if these are others than it knows.
+    fn commands_found(&mut self, tag: SessionTag, commands: &[SlashCommand], records: &mut Vec<Record>) {
+        if let Some(seat) = self.seats.get_mut(tag).filter(|seat| seat.commands != commands) {
+            seat.commands = commands.to_vec();
+            seat.show_commands(records);
         }
-        seat.commands = Some(commands.to_vec());
-        let available = commands.iter().map(|command| AvailableCommand {
-            name: command.name.clone(),
-            description: command.description.clone().unwrap_or_default(),
-            input: command.argument_hint.clone().map(|hint| CommandInput { hint }),
-        });
-        let update = Update::AvailableCommands { available_commands: available.collect() };
-        records.push(records::update(&seat.id, &update));
     }
 }

@@ -67,13 +67,18 @@ impl Acp {
                 let draft = self.draft(tag, fields)?;
                 self.prompt(tag, origin.clone(), draft, records);
             }
-            // A cancel of a session that is not there is as late as any other.
+            // A cancel of a session that is not there is as late as any other. Both are notifications; one with an id is
+            // answered, like everything that has one.
             methods::CANCEL => {
                 if let Ok(tag) = self.seat_of(fields) {
                     self.cancel(tag, records);
                 }
+                records.extend(records::result(origin, &Empty {}));
             }
-            methods::CANCEL_REQUEST => self.cancel_request(&fields.value("requestId"), records),
+            methods::CANCEL_REQUEST => {
+                self.cancel_request(&fields.value("requestId"), records);
+                records.extend(records::result(origin, &Empty {}));
+            }
             methods::SET_MODE => {
                 let tag = self.seat_of(fields)?;
                 let value = Value::String(fields.text("modeId"));

@@ -16,7 +16,7 @@ use bowline_core::usage::Usage;
 use bowline_wire::{Delta, Record};
 
 use super::opening::Opening;
-use super::results::{CostSoFar, Update};
+use super::results::{AvailableCommand, CommandInput, CostSoFar, Update};
 use super::{iso_time, records};
 use crate::delta_keys::DeltaKeys;
 use crate::fields::Fields;
@@ -58,12 +58,16 @@ pub(super) struct Seat {
     pub has_title: bool,
     /// What the turn has used.
     pub turn_usage: Usage,
-    /// The time of the last answer, in milliseconds since 1970.
+    /// The time of the last answer, in milliseconds since 1970; 0 if the client knows it.
     pub last_answer: u64,
     /// The number of compactions so far.
     pub compactions: u64,
-    /// The commands that the client knows, if it has been told.
-    pub commands: Option<Vec<SlashCommand>>,
+    /// The commands that the client knows.
+    pub commands: Vec<SlashCommand>,
+    /// How many of the steps of opening that take time are done.
+    pub opening_steps: u8,
+    /// How many turns have ended.
+    pub turns: u64,
     /// Whether the last answer was cut off at the model's limit.
     pub is_cut_off: bool,
     /// The tokens of the context that are used.
@@ -139,10 +143,22 @@ impl Seat {
         self.running.is_some() || self.has_run
     }
 
+    /// Tells the client which commands a user can type.
+    pub fn show_commands(&self, records: &mut Vec<Record>) {
+        let available = self.commands.iter().map(|command| AvailableCommand {
+            name: command.name.clone(),
+            description: command.description.clone().unwrap_or_default(),
+            input: command.argument_hint.clone().map(|hint| CommandInput { hint }),
+        });
+        let update = Update::AvailableCommands { available_commands: available.collect() };
+        records.push(records::update(&self.id, &update));
+    }
+
     /// Tells the client when the last answer was.
-    pub fn show_time(&self, records: &mut Vec<Record>) {
-        if self.last_answer > 0 {
-            let updated_at = Some(iso_time::of(self.last_answer));
+    pub fn show_time(&mut self, records: &mut Vec<Record>) {
+        let last = std::mem::take(&mut self.last_answer);
+        if last > 0 {
+            let updated_at = Some(iso_time::of(last));
             records.push(records::update(&self.id, &Update::SessionInfo { title: None, updated_at }));
         }
     }
@@ -150,7 +166,9 @@ impl Seat {
     /// Tells the client how full the context is and what the session has cost.
     pub fn show_usage(&self, records: &mut Vec<Record>) {
         let Some(model) = &self.model else { return };
-        let cost = (self.cost > 0.0).then_some(CostSoFar { amount: self.cost, currency: "USD" });
+        // Sums of small numbers have a tail that means nothing.
+        let amount = (self.cost * 1e9).round() / 1e9;
+        let cost = (amount > 0.0).then_some(CostSoFar { amount, currency: "USD" });
         let update = Update::Usage { used: self.used, size: model.context_window, cost };
         records.push(records::update(&self.id, &update));
     }
@@ -182,7 +200,9 @@ impl Seats {
             turn_usage: Usage::default(),
             last_answer: 0,
             compactions: 0,
-            commands: None,
+            commands: Vec::new(),
+            opening_steps: 0,
+            turns: 0,
             is_cut_off: false,
             used: 0,
             cost: 0.0,
