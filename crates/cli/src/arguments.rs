@@ -190,6 +190,8 @@ pub(crate) struct Arguments {
     pub of_project: bool,
     pub json: bool,
     pub online: bool,
+    /// Whether a key is to be asked for in the terminal, whatever else is wanted.
+    pub login: bool,
     pub all: bool,
     pub repair: bool,
     /// The run whose changes are restored.

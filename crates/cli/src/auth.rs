@@ -2,6 +2,7 @@
 
 mod dialogs;
 mod extensions;
+pub(crate) mod interactive;
 mod login;
 
 use std::process::ExitCode;

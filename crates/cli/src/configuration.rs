@@ -36,8 +36,8 @@ pub(crate) struct Fixed {
     pub policy: Policy,
     pub providers: Providers,
     pub gate: Gate,
-    /// What confines the tools, once it is known. Neither settings that change later nor a session in another folder make
-    /// it another one, and what a client has made stricter stays so.
+    /// What confines the tools, once it is known. Neither settings that change later nor a change to another folder make
+    /// it another one, and what a client has made stricter stays so. Sessions side by side have one each.
     pub confinement: Arc<OnceLock<Option<Arc<dyn Confinement>>>>,
 }
 
@@ -67,7 +67,7 @@ impl Fixed {
             warn_of_unknown_tools(&arguments.exclude_tools);
         }
         let mut options = tool_options(arguments, environment, file, providers, !settings.resize_images);
-        options.confinement = self.confinement(file, &options)?;
+        options.confinement = self.confinement(file, directory, &options)?;
         options.closed_paths = Some(Arc::new(self.gate.clone()));
         let options = Arc::new(options);
         let keeps_todos = file.todos.are_kept(policy);
@@ -104,13 +104,13 @@ impl Fixed {
     fn confinement(
         &self,
         file: &SettingsFile,
+        folder: &Path,
         options: &Options,
     ) -> Result<Option<Arc<dyn Confinement>>, Failure> {
         if let Some(known) = self.confinement.get() {
             return Ok(known.clone());
         }
         let wishes = sandbox_wishes(&self.arguments, &self.environment, file)?;
-        let folder = &self.environment.working_directory;
         let plan = session_plan(&self.arguments, &self.environment, &self.entry.start, file);
         let sessions = plan.store.map(|store| store.directory_for(folder));
         let made =
@@ -133,6 +133,13 @@ impl Configuration for Reader {
             self.fixed.configure(&file, directory, Some(&self.resources))
         };
         read().map_err(|failure: Failure| failure.to_string())
+    }
+
+    fn for_session(&self, directory: &Path) -> Result<(Configured, Arc<dyn Configuration>), String> {
+        let fixed = Fixed { confinement: Arc::default(), ..self.fixed.clone() };
+        let reader = Self { fixed, resources: self.resources.clone() };
+        let configured = reader.read(directory)?;
+        Ok((configured, Arc::new(reader)))
     }
 }
 

@@ -114,6 +114,9 @@ fn main() -> ExitCode {
             return failure.tell("bowline", ExitCode::from(code));
         }
     };
+    if arguments.login {
+        return finish(auth::interactive::main(&arguments));
+    }
     let result = match arguments.action {
         Action::Help => help::about(arguments.help_topic()).and_then(|text| terminal::say(&text)),
         Action::Version => terminal::say(&choice.version(arguments.verbose)),

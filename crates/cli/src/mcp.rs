@@ -184,6 +184,7 @@ impl Mcp {
                 call_id: None,
                 todos: TodoList::default(),
                 grants: bowline_core::sandbox::Grants::default(),
+                editor: None,
             };
             Ok(tool.call(context, arguments.clone()).await)
         })?;

@@ -11,6 +11,7 @@ use crate::arguments::Arguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::serving::{Interruptions, Service};
+use crate::settings::SettingsFile;
 use crate::terminal::note;
 
 /// Runs the RPC mode until stdin ends, stdout breaks or a signal arrives.
@@ -18,7 +19,9 @@ pub(crate) fn main(arguments: &Arguments, entry: &'static Entry) -> Result<ExitC
     let environment = Environment::read(arguments.working_directory.as_deref())?;
     // The variable is omp's.
     let window_titles = environment.variable("PI_RPC_EMIT_TITLE") == Some("1");
-    let has_chosen_approvals = arguments.ask.is_some();
+    let file = || SettingsFile::of_user(&environment);
+    let has_chosen_approvals =
+        arguments.ask.is_some() || (entry.asks_by_default() && file()?.approvals.ask.is_some());
     let has_no_store = arguments.no_session;
     let options = bowline_dialect::Options { window_titles, has_chosen_approvals, has_no_store };
     let dialect = entry.make_with(&options);

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::ask::ApprovalForm;
 use crate::file_changes::{ChangesQuery, UndoTarget};
-use crate::host::{HostTool, UriScheme};
+use crate::host::{ClientFiles, HostTool, UriScheme};
 use crate::limits::LimitChange;
 use crate::message::{Content, Message, UserMessage};
 use crate::output::OutputRequest;
@@ -258,6 +258,8 @@ pub enum Command {
         changes: Option<bool>,
         /// The place that it has for components of extensions; inner `None` if it shows them no longer.
         screen: Option<Option<Screen>>,
+        /// What it does with files that it shows.
+        files: Option<ClientFiles>,
     },
     /// Passes on what the user does with a component of an extension.
     WidgetInput {
@@ -338,6 +340,8 @@ pub enum TreeFormat {
 pub struct SessionQuery {
     /// Includes the sessions of all working directories.
     pub everywhere: bool,
+    /// The working directory whose sessions are wanted, instead of that of the session.
+    pub folder: Option<PathBuf>,
     /// Matches the name, the first message or the id.
     pub search: Option<String>,
     pub limit: Option<usize>,

@@ -3,6 +3,7 @@
 //!
 //! A call of the client has an id, a deadline, and an outcome that is assumed when the client gives none.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -55,6 +56,19 @@ pub enum HostWork {
     Read { url: String },
     /// Write one of its addresses.
     Write { url: String, content: String },
+    /// Read a file as it shows it, saved or not.
+    ReadFile { path: PathBuf },
+    /// Write a file and save it.
+    WriteFile { path: PathBuf, content: String },
+}
+
+/// What a client does with files that it shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ClientFiles {
+    /// Whether it tells what it has of a file that was not saved.
+    pub reads: bool,
+    /// Whether it writes files.
+    pub writes: bool,
 }
 
 /// What the client says about a call.

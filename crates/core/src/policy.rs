@@ -185,6 +185,8 @@ pub enum SlashCommands {
     Sent,
     /// The agent does it, and the model is not called.
     CarriedOut,
+    /// The same, but for what leaves the session; files can be restored, too.
+    CarriedOutInSession,
 }
 
 /// How an answer is handled that was truncated before the model's own limit because the window was full.

@@ -362,6 +362,16 @@ impl Fields {
         Self(fields)
     }
 
+    /// Returns a text without taking it.
+    pub fn peek(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
+    }
+
+    /// Takes all of them.
+    pub fn take(&mut self) -> Self {
+        Self(std::mem::take(&mut self.0))
+    }
+
     pub fn text(&mut self, name: &str) -> String {
         self.optional_text(name).unwrap_or_default()
     }

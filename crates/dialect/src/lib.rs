@@ -129,6 +129,11 @@ impl Entry {
         (self.make)(options)
     }
 
+    /// Tells whether sessions ask about tool calls unless the user has chosen something else.
+    pub fn asks_by_default(&self) -> bool {
+        self.protocol.dialect == acp::PROTOCOL.dialect
+    }
+
     /// Generates the JSON Schema of the dialect's commands and records; `None` in a build without the feature `schema`.
     /// The finished one, which every build has, is [`published`].
     pub fn generated_schema(&self) -> Option<serde_json::Value> {

@@ -213,12 +213,25 @@ impl Agent {
         &self.parts.clock
     }
 
+    /// Opens a session beside others, with an agent that is configured for its folder. Reads files, so it belongs on a
+    /// thread that may block.
+    pub fn open_beside(&self, request: SessionRequest) -> Result<(Self, OpenedSession), Refusal> {
+        check_folder(&request.working_directory)?;
+        let agent = match self.configuration() {
+            None => self.clone(),
+            Some(configuration) => {
+                let read = configuration.for_session(&request.working_directory);
+                let (configured, own) = read.map_err(|text| Refusal::new(RefusalCode::Internal, text))?;
+                self.configured(configured).with(|parts| parts.configuration = Some(own))
+            }
+        };
+        let opened = agent.open(request)?;
+        Ok((agent, opened))
+    }
+
     /// Opens the session that a client asks for. Reads files, so it belongs on a thread that may block.
     pub fn open(&self, request: SessionRequest) -> Result<OpenedSession, Refusal> {
-        if !request.working_directory.is_absolute() || !request.working_directory.is_dir() {
-            let text = format!("{} is not an absolute path of a folder", request.working_directory.display());
-            return Err(Refusal::new(RefusalCode::InvalidArgument, text));
-        }
+        check_folder(&request.working_directory)?;
         match request.source {
             SessionSource::File(path) => self.open_file(&path, &request.working_directory),
             SessionSource::CopyOf(path) => self.copy_file(&path, request.working_directory),
@@ -281,6 +294,14 @@ impl Agent {
         let file = bowline_session::Session::create_by(plan, self.clock().clone());
         OpenedSession::new(file.map_err(session_unavailable)?)
     }
+}
+
+fn check_folder(folder: &Path) -> Result<(), Refusal> {
+    if folder.is_absolute() && folder.is_dir() {
+        return Ok(());
+    }
+    let text = format!("{} is not an absolute path of a folder", folder.display());
+    Err(Refusal::new(RefusalCode::InvalidArgument, text))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "the signature that map_err wants")]

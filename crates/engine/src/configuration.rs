@@ -16,6 +16,9 @@ pub trait Configuration: fmt::Debug + Send + Sync {
     /// Reads it for a session that works in this folder. Blocks. An error is what the client reads; then everything stays
     /// as it is.
     fn read(&self, directory: &Path) -> Result<Configured, String>;
+
+    /// Reads it for another session of the process, with what confines the tools of that session only. Blocks.
+    fn for_session(&self, directory: &Path) -> Result<(Configured, Arc<dyn Configuration>), String>;
 }
 
 /// What a session takes over when it is reloaded. Models, keys and where sessions are stored stay as they are.

@@ -29,6 +29,8 @@ pub struct HostRequest {
     /// Cancelled when nobody waits for the outcome any longer.
     pub(crate) cancel: CancellationToken,
     pub(crate) progress: Arc<dyn Fn(Progress) + Send + Sync>,
+    /// How long the client may say nothing, if that is not as usual.
+    pub(crate) limit: Option<Duration>,
     pub(crate) reply: oneshot::Sender<HostCallEnd>,
 }
 
@@ -105,10 +107,24 @@ impl HostLink {
 
     /// Has the client do something and waits for the end. Dropping the future withdraws it.
     async fn call(self, work: HostWork, context: CallContext) -> HostCallEnd {
-        let cancel = context.cancel.child_token();
+        self.send(work, context.cancel.child_token(), context.progress, None).await
+    }
+
+    /// Asks the client for something that should not take long. Dropping the future withdraws it.
+    pub async fn ask(self, work: HostWork, limit: Duration) -> HostCallEnd {
+        self.send(work, CancellationToken::new(), Arc::new(|_| ()), Some(limit)).await
+    }
+
+    async fn send(
+        self,
+        work: HostWork,
+        cancel: CancellationToken,
+        progress: Arc<dyn Fn(Progress) + Send + Sync>,
+        limit: Option<Duration>,
+    ) -> HostCallEnd {
         let _withdrawn = cancel.clone().drop_guard();
         let (reply, end) = oneshot::channel();
-        let request = HostRequest { work, cancel, progress: context.progress, reply };
+        let request = HostRequest { work, cancel, progress, limit, reply };
         let is_open = self.session.strong_count() > 0;
         if !is_open || !self.inputs.send(Report::HostCall(Box::new(request))).await {
             return HostCallEnd::Aborted;

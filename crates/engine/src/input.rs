@@ -16,7 +16,7 @@ use bowline_extension::stream_rules::Loaded;
 use bowline_tools::CommandOutcome;
 use tokio::sync::mpsc;
 
-use crate::agent::OpenedSession;
+use crate::agent::{Agent, OpenedSession};
 use crate::call_gate::Verdict;
 use crate::compaction::SummaryStep;
 use crate::configuration::Configured;
@@ -130,7 +130,7 @@ pub enum Report {
     /// A task of the session reports. It becomes an [`Input`].
     Step(TaskStep),
     /// The session was opened, or could not be.
-    Opened(Box<Result<OpenedSession, Refusal>>),
+    Opened(Box<Result<(Agent, OpenedSession), Refusal>>),
     /// An extension of the session wants something. It becomes an [`Input`].
     Extension { host: HostId, input: Box<ExtensionInput> },
     /// A tool of the session wants the client to do something. It becomes an [`Input`].

@@ -17,6 +17,7 @@ mod attachment;
 mod budget;
 mod call_digest;
 mod call_gate;
+mod client_editor;
 mod compaction;
 mod configuration;
 mod conversation;

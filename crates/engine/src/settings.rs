@@ -41,6 +41,8 @@ pub struct Settings {
     pub subagents: SubagentSettings,
     /// How long a client may say nothing about a call of one of its tools; `None` is without end.
     pub host_call_limit: Option<Duration>,
+    /// Whether changes of files go through clients that want that.
+    pub editor_writes: bool,
     pub stream_rules: StreamRuleSettings,
     pub todos: TodoSettings,
     pub approvals: ApprovalSettings,
@@ -165,6 +167,7 @@ impl Default for Settings {
             offered_tools: Selection::default(),
             subagents: SubagentSettings::default(),
             host_call_limit: Some(DEFAULT_HOST_CALL_LIMIT),
+            editor_writes: true,
             stream_rules: StreamRuleSettings::default(),
             todos: TodoSettings::default(),
             approvals: ApprovalSettings::default(),

@@ -24,6 +24,9 @@ const FLUSHED_ABOVE: usize = 256 * 1024;
 /// How long a connection may take to end.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(4);
 
+/// How long the two ends of a client that has ended may be closed one after the other.
+const BOTH_ENDS: Duration = Duration::from_millis(100);
+
 /// A second request to abort within this time ends the connection.
 const ABORT_REPEATED: Duration = Duration::from_secs(2);
 
@@ -183,6 +186,10 @@ impl Connection {
                 }
             };
             if let Err(error) = written {
+                // A client that has ended closed both ends. Which of the two is noticed first is up to chance.
+                if has_input && ends_soon(&mut input).await {
+                    break 0;
+                }
                 // The client does not read any more: the same as the end of its input, but for the exit code.
                 eprintln!("bowline: writing to the client: {error}");
                 break 1;
@@ -368,6 +375,12 @@ fn post(records: &mut Vec<Record>, outbox: &mut Outbox) {
     for record in records.drain(..) {
         outbox.push(record);
     }
+}
+
+/// Tells whether nothing more comes from the client, once its output is closed.
+async fn ends_soon(input: &mut bowline_wire::Input) -> bool {
+    let read = timeout_at(Instant::now() + BOTH_ENDS, async { input.read(&mut Vec::new()).await });
+    matches!(read.await, Ok(Ok(0)))
 }
 
 /// Writes more of what is due as soon as there is room. When nothing is due, waits for the reader's end.

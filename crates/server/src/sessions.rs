@@ -30,8 +30,6 @@ enum Seat {
     Opening {
         origin: Origin,
         working_directory: PathBuf,
-        /// The agent with what only this session uses.
-        agent: Agent,
     },
     Open(Box<OpenSession>),
 }
@@ -84,10 +82,10 @@ impl Sessions {
         }
         let working_directory = request.working_directory.clone();
         let agent = self.agent.with_servers(&request.servers);
-        self.seats.insert(tag, Seat::Opening { origin, working_directory, agent: agent.clone() });
+        self.seats.insert(tag, Seat::Opening { origin, working_directory });
         let sender = self.sender.clone();
         tokio::spawn(async move {
-            let opening = tokio::task::spawn_blocking(move || agent.open(request)).await;
+            let opening = tokio::task::spawn_blocking(move || agent.open_beside(request)).await;
             let result = opening.unwrap_or_else(|error| {
                 Err(Refusal::new(RefusalCode::Internal, format!("Internal error: {error}")))
             });
@@ -100,12 +98,12 @@ impl Sessions {
     pub fn finish_opening(
         &mut self,
         tag: SessionTag,
-        result: Result<OpenedSession, Refusal>,
+        result: Result<(Agent, OpenedSession), Refusal>,
     ) -> Option<Reply> {
-        let Some(Seat::Opening { origin, working_directory, agent }) = self.seats.remove(&tag) else {
+        let Some(Seat::Opening { origin, working_directory }) = self.seats.remove(&tag) else {
             return None;
         };
-        let added = result.and_then(|opened| self.add_for(agent, tag, opened, working_directory));
+        let added = result.and_then(|(agent, opened)| self.add_for(agent, tag, opened, working_directory));
         let result = added.map(|()| {
             let session = self.get(tag).map(|open| &open.session);
             Answer::SessionOpened {

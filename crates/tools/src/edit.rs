@@ -8,6 +8,7 @@ mod normal_form;
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use bowline_core::message::Arguments;
 use bowline_core::tool::{ToolDisplay, ToolTraits};
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 use self::matching::{Match, Matches};
 use crate::atomic_file;
 use crate::builtin::{Builtin, Call, described, rename, uninterrupted, with_path_alias};
+use crate::editor::OpenFile;
 use crate::error::Error;
 use crate::file_locks;
 use crate::parameters::{Kind, Parameter, text};
@@ -106,8 +108,53 @@ async fn edit(call: Call) -> Result<Outcome, Error> {
     let given = text(&call.arguments, "path").unwrap_or_default().to_owned();
     let edits = edits(&call.arguments, &given)?;
     let spare = call.options.temporary_directory.clone();
+    let editor = call.context.editor.clone();
     let lock = file_locks::lock_for(call, &given).await?;
-    uninterrupted(move || edit_file(lock.path(), &given, &edits, spare.as_deref())).await
+    match OpenFile::of(editor, lock, spare.clone()) {
+        Ok(open) => edit_open(open, given, edits).await,
+        Err(lock) => uninterrupted(move || edit_file(lock.path(), &given, &edits, spare.as_deref())).await,
+    }
+}
+
+/// Edits a file by way of the client. What the client has not saved is edited, too, if it has the texts to replace.
+async fn edit_open(open: OpenFile, given: String, edits: Vec<Edit>) -> Result<Outcome, Error> {
+    let (lock, name) = (Arc::clone(&open.lock), given.clone());
+    let disk = uninterrupted(move || read(lock.path(), &name)).await?;
+    let unsaved = open.unsaved(&disk).await;
+    let (name, disk_too) = (given.clone(), disk.clone());
+    let (change, is_unsaved) = uninterrupted(move || {
+        let of_client = unsaved.and_then(|text| Change::of(text, &name, &edits).ok());
+        let is_unsaved = of_client.is_some();
+        let change = of_client.map_or_else(|| Change::of(disk_too, &name, &edits), Ok)?;
+        Ok((change, is_unsaved))
+    })
+    .await?;
+    let wanted = change.text();
+    let written = open.write(Some(&disk), wanted.clone()).await?;
+    uninterrupted(move || {
+        let mut outcome = change.outcome(&given);
+        if written.text != wanted {
+            // The client has formatted it: what is shown is what the file has.
+            let shown = written.text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&written.text);
+            let details = patch(&given, &change.before, shown).map(|patch| json!({ "patch": patch }));
+            outcome = Outcome { details, ..outcome };
+        }
+        Ok(noted(outcome, written.refused, is_unsaved))
+    })
+    .await
+}
+
+/// Adds how a change went through the client.
+pub(crate) fn noted(mut outcome: Outcome, refused: Option<String>, is_unsaved: bool) -> Outcome {
+    let mut editor = json!({ "written": refused.is_none() });
+    if let Some(reason) = refused {
+        editor["reason"] = reason.into();
+    }
+    if is_unsaved {
+        editor["hadUnsavedChanges"] = true.into();
+    }
+    outcome.details.get_or_insert_with(|| json!({}))["editor"] = editor;
+    outcome
 }
 
 fn edits(arguments: &Arguments, given: &str) -> Result<Vec<Edit>, Error> {
@@ -133,21 +180,46 @@ fn name_of(index: usize, count: usize) -> String {
 }
 
 fn edit_file(path: &Path, given: &str, edits: &[Edit], spare: Option<&Path>) -> Result<Outcome, Error> {
-    let content = read(path, given)?;
-    let (mark, before) = match content.strip_prefix(BYTE_ORDER_MARK) {
-        Some(rest) => (BYTE_ORDER_MARK, rest),
-        None => ("", content.as_str()),
-    };
-    let replacements = place(before, given, edits)?;
-    let after = apply(before, &replacements);
-    if after == before {
-        return Err(Error::NoChange { path: given.to_owned() });
-    }
+    let change = Change::of(read(path, given)?, given, edits)?;
     let existing =
         atomic_file::existing(path).map_err(|error| Error::opening("write", given, path, error))?;
-    atomic_file::replace(path, existing.as_ref(), format!("{mark}{after}").as_bytes(), spare)
+    atomic_file::replace(path, existing.as_ref(), change.text().as_bytes(), spare)
         .map_err(Error::file("write", given))?;
-    Ok(outcome(given, before, &after, &replacements))
+    Ok(change.outcome(given))
+}
+
+/// What edits make of a text.
+struct Change {
+    /// Whether the text begins with a byte order mark, which belongs neither to `before` nor to `after`.
+    has_mark: bool,
+    before: String,
+    after: String,
+    replacements: Vec<Replacement>,
+}
+
+impl Change {
+    fn of(mut content: String, given: &str, edits: &[Edit]) -> Result<Self, Error> {
+        let has_mark = content.starts_with(BYTE_ORDER_MARK);
+        if has_mark {
+            content.drain(..BYTE_ORDER_MARK.len());
+        }
+        let replacements = place(&content, given, edits)?;
+        let after = apply(&content, &replacements);
+        if after == content {
+            return Err(Error::NoChange { path: given.to_owned() });
+        }
+        Ok(Self { has_mark, before: content, after, replacements })
+    }
+
+    /// Returns the whole new text.
+    fn text(&self) -> String {
+        let mark = if self.has_mark { BYTE_ORDER_MARK } else { "" };
+        format!("{mark}{}", self.after)
+    }
+
+    fn outcome(&self, given: &str) -> Outcome {
+        outcome(given, &self.before, &self.after, &self.replacements)
+    }
 }
 
 /// Returns the text of a file that is small enough to be edited.

@@ -19,6 +19,7 @@ mod command_environment;
 mod command_logs;
 mod confinement;
 mod edit;
+mod editor;
 mod effective_arguments;
 mod error;
 mod file_locks;
@@ -65,6 +66,7 @@ pub use command_logs::{keep_text, remove_logs};
 pub use confinement::{
     Confinement, HostAnswer, HostGate, NOT_AN_OVERLAY, OutputSink, WriteAccess, not_an_overlay,
 };
+pub use editor::{Editor, EditorFailure};
 pub use error::Error;
 pub use image::{fit_all as fit_images, fits as image_fits, mime_type as image_type};
 pub use kills::finish_commands;

@@ -2,6 +2,7 @@
 //! memory, however large the file; the rest is only scanned to count its lines.
 
 use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
 
 use base64::Engine;
 use bowline_core::message::{Arguments, Content};
@@ -10,6 +11,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin::{Builtin, Call, described, interruptible, with_path_alias};
+use crate::editor::LONGEST_TEXT;
 use crate::error::Error;
 use crate::image::{self, Fitted};
 use crate::parameters::{Kind, Parameter, integer, text};
@@ -96,7 +98,19 @@ fn read(call: &Call, cancel: &CancellationToken) -> Result<Outcome, Error> {
     }
     let span = Span::of(arguments);
     let passage = Passage::read(reader, span, given, cancel)?;
+    note_for_editor(call, &path);
     passage.outcome(span, given, Origin::File)
+}
+
+/// Notes the text of a file that the client may show, so that it is known later whether the client has noticed a change.
+fn note_for_editor(call: &Call, path: &Path) {
+    let Some(editor) = &call.context.editor else { return };
+    let path = bowline_files::canonical(path);
+    if editor.serves(&path)
+        && let Ok(text) = bowline_files::read_text(&path, LONGEST_TEXT as u64)
+    {
+        editor.saw(&path, &text);
+    }
 }
 
 /// Returns what `read` with these arguments shows of a text that comes from elsewhere, such as an address.

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use crate::builtin::Call;
-use crate::{BoxFuture, CallContext, Options, Outcome, Progress, TodoList, Tool, Toolbox};
+use crate::{BoxFuture, CallContext, Editor, Options, Outcome, Progress, TodoList, Tool, Toolbox};
 
 /// A temporary directory, and what it takes to call tools in it.
 pub(crate) struct Workshop {
@@ -22,6 +22,7 @@ pub(crate) struct Workshop {
     pub reports: Arc<Mutex<Vec<Progress>>>,
     pub options: Options,
     pub takes_images: bool,
+    pub editor: Option<Arc<dyn Editor>>,
     todos: TodoList,
 }
 
@@ -36,6 +37,7 @@ impl Workshop {
             reports: Arc::default(),
             options: Options { temporary_directory, ..Options::default() },
             takes_images: true,
+            editor: None,
             todos: TodoList::default(),
         }
     }
@@ -71,6 +73,7 @@ impl Workshop {
             call_id: None,
             todos: self.todos.clone(),
             grants: Grants::default(),
+            editor: self.editor.clone(),
         }
     }
 

@@ -12,6 +12,7 @@ use bowline_core::usage::Usage;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::editor::Editor;
 use crate::error::Error;
 use crate::todo::TodoList;
 
@@ -68,6 +69,8 @@ pub struct CallContext {
     pub todos: TodoList,
     /// What the call may do beyond the sandbox, because the user or a rule of the user allowed it.
     pub grants: Grants,
+    /// What changes of files go through, if the client shows them.
+    pub editor: Option<Arc<dyn Editor>>,
 }
 
 impl fmt::Debug for CallContext {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use bowline_core::tool::{ToolDisplay, ToolTraits};
 use serde_json::json;
@@ -10,6 +11,7 @@ use serde_json::json;
 use crate::atomic_file;
 use crate::builtin::{Builtin, Call, described, uninterrupted, with_path_alias};
 use crate::edit;
+use crate::editor::OpenFile;
 use crate::error::Error;
 use crate::file_locks;
 use crate::parameters::{Kind, Parameter, text};
@@ -52,34 +54,83 @@ async fn write(call: Call) -> Result<Outcome, Error> {
     let given = text(&call.arguments, "path").unwrap_or_default().to_owned();
     let content = text(&call.arguments, "content").unwrap_or_default().to_owned();
     let spare = call.options.temporary_directory.clone();
+    let editor = call.context.editor.clone();
     let lock = file_locks::lock_for(call, &given).await?;
+    match OpenFile::of(editor, lock, spare.clone()) {
+        Ok(open) => write_open(open, given, content).await,
+        Err(lock) => uninterrupted(move || write_file(lock.path(), &given, &content, spare.as_deref())).await,
+    }
+}
+
+/// Writes a file by way of the client.
+async fn write_open(open: OpenFile, given: String, content: String) -> Result<Outcome, Error> {
+    let (lock, name) = (Arc::clone(&open.lock), given.clone());
+    let (former, disk) = uninterrupted(move || {
+        let former = Former { file: None, ..Former::find(lock.path(), &name)? };
+        let disk =
+            former.length.and_then(|_| bowline_files::read_text(lock.path(), LONGEST_SHOWN as u64).ok());
+        Ok((former, disk))
+    })
+    .await?;
+    let unsaved = match &disk {
+        Some(disk) => open.unsaved(disk).await,
+        None => None,
+    };
+    let is_unsaved = unsaved.is_some();
+    let before = unsaved.or_else(|| disk.clone());
+    let written = open.write(disk.as_deref(), content).await?;
     uninterrupted(move || {
-        let path = lock.path();
+        let is_shown = written.text.len() <= LONGEST_SHOWN;
+        let patch =
+            before.filter(|_| is_shown).and_then(|before| edit::patch(&given, &before, &written.text));
+        let outcome = former.outcome(&given, &written.text, patch);
+        Ok(edit::noted(outcome, written.refused, is_unsaved))
+    })
+    .await
+}
+
+fn write_file(path: &Path, given: &str, content: &str, spare: Option<&Path>) -> Result<Outcome, Error> {
+    let former = Former::find(path, given)?;
+    let patch = former.length.and_then(|_| patch(given, path, content));
+    atomic_file::replace(path, former.file.as_ref(), content.as_bytes(), spare)
+        .map_err(Error::file("write", given))?;
+    Ok(former.outcome(given, content, patch))
+}
+
+/// The file that was there before.
+struct Former {
+    file: Option<fs::File>,
+    /// Absent if there was no file.
+    length: Option<u64>,
+}
+
+impl Former {
+    /// Finds what is there, and makes the folders that are missing.
+    fn find(path: &Path, given: &str) -> Result<Self, Error> {
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).map_err(Error::file("create the directory of", &given))?;
+            fs::create_dir_all(directory).map_err(Error::file("create the directory of", given))?;
         }
-        let existing =
-            atomic_file::existing(path).map_err(|error| Error::opening("write", &given, path, error))?;
-        let length = |file: &fs::File| file.metadata().map(|found| found.len());
-        let was_empty = existing.as_ref().map(|file| length(file).is_ok_and(|length| length == 0));
-        let patch = existing.as_ref().and_then(|_| patch(&given, path, &content));
-        atomic_file::replace(path, existing.as_ref(), content.as_bytes(), spare.as_deref())
-            .map_err(Error::file("write", &given))?;
-        let verb = match &was_empty {
+        let file =
+            atomic_file::existing(path).map_err(|error| Error::opening("write", given, path, error))?;
+        let length = file.as_ref().map(|file| file.metadata().map_or(1, |found| found.len()));
+        Ok(Self { file, length })
+    }
+
+    fn outcome(&self, given: &str, content: &str, patch: Option<String>) -> Outcome {
+        let verb = match self.length {
             None => "Created",
             // Nothing was there to be replaced. A file that the user allowed is made just before the call, for example.
-            Some(true) => "Wrote",
-            Some(false) => "Replaced",
+            Some(0) => "Wrote",
+            Some(_) => "Replaced",
         };
-        let size = Totals::of(&content);
-        let mut details = json!({ "created": was_empty.is_none() });
+        let size = Totals::of(content);
+        let mut details = json!({ "created": self.length.is_none() });
         if let Some(patch) = patch {
             details["patch"] = patch.into();
         }
         let text = format!("{verb} {given} ({} lines, {} bytes).", size.lines, size.bytes);
-        Ok(Outcome::text(text).with_details(details))
-    })
-    .await
+        Outcome::text(text).with_details(details)
+    }
 }
 
 #[cfg(test)]

@@ -168,6 +168,7 @@ async fn tools(trial: &mut Trial, extension: &Arc<dyn Extension>, report: &mut R
             call_id: Some("call_1".to_owned()),
             todos: bowline_tools::TodoList::default(),
             grants: bowline_core::sandbox::Grants::default(),
+            editor: None,
         };
         let work = within(LONGEST_CALL, cancel, offered.tool.call(context, arguments.clone()));
         let ((outcome, was_cancelled), took) = trial.during(work).await;

@@ -39,6 +39,17 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
     flag(
         Mode,
+        "--login",
+        None,
+        Nothing,
+        "Ask for a provider and its key in the terminal, keep them in auth.json and end; editors start bowline so",
+        |arguments, _| {
+            arguments.login = true;
+            Ok(())
+        },
+    ),
+    flag(
+        Mode,
         "--print",
         Some("-p"),
         Optional("MESSAGE"),

@@ -54,6 +54,7 @@ impl SettingsFile {
                 Some(0) => None,
                 Some(limit) => Some(Duration::from_millis(limit)),
             },
+            editor_writes: self.editor_writes.unwrap_or(true),
             stream_rules: self.stream_rules.settings(policy),
             todos: self.todos.settings(),
             approvals: self.approvals.settings(),

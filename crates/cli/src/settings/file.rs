@@ -50,6 +50,7 @@ pub(crate) struct SettingsFile {
     pub max_parallel_tools: Option<NonZeroUsize>,
     /// How long a client may say nothing about a call of one of its tools; 0 is without end.
     pub host_tool_timeout_ms: Option<u64>,
+    pub editor_writes: Option<bool>,
     /// When the tool `bash` kills a command by default; 0 is never.
     pub command_timeout_ms: Option<u64>,
     /// What commands get of the environment, and which variables they get in any case.

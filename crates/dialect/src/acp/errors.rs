@@ -5,12 +5,14 @@ use bowline_core::command::Origin;
 use bowline_core::event::RunOutcome;
 use bowline_core::reply::{Refusal, RefusalCode};
 use bowline_wire::Record;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::records;
 
 pub(super) const PARSE: i64 = -32700;
 pub(super) const INVALID_REQUEST: i64 = -32600;
+/// The client has cancelled it.
+pub(super) const CANCELLED: i64 = -32800;
 pub(super) const NO_METHOD: i64 = -32601;
 pub(super) const INVALID_PARAMS: i64 = -32602;
 pub(super) const INTERNAL: i64 = -32603;
@@ -24,11 +26,13 @@ pub(super) const NOT_FOUND: i64 = -32002;
 pub(super) struct Failure {
     code: i64,
     message: String,
+    /// More for programs.
+    pub data: Option<Value>,
 }
 
 impl Failure {
     pub fn new(code: i64, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), data: None }
     }
 
     pub fn unknown_session(id: &str) -> Self {
@@ -43,7 +47,9 @@ impl Failure {
     /// Encodes the answer to the request with this id.
     pub fn encode(&self, id: &str) -> Record {
         let mut error = json!({ "code": self.code, "message": self.message });
-        if self.code == INTERNAL {
+        if let Some(data) = &self.data {
+            error["data"] = data.clone();
+        } else if self.code == INTERNAL {
             // Some clients show this instead of the message.
             error["data"] = json!({ "details": self.message });
         }
@@ -57,6 +63,7 @@ impl From<&Refusal> for Failure {
             RefusalCode::NoModel | RefusalCode::NoCredentials => NO_LOGIN,
             RefusalCode::InvalidArgument | RefusalCode::ModelNotFound => INVALID_PARAMS,
             RefusalCode::SessionUnavailable => NOT_FOUND,
+            RefusalCode::Cancelled => CANCELLED,
             _ => INTERNAL,
         };
         Self::new(code, &refusal.message)

@@ -1,9 +1,10 @@
 //! What clients are told of a session while something is in progress.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bowline_core::SessionTag;
-use bowline_core::event::{Event, LocalEvent, ToolReport};
+use bowline_core::event::{CompactionOutcome, Event, LocalEvent, ToolReport};
 use bowline_core::message::{AssistantMessage, Content, Message, StopReason};
 use bowline_core::stream::Update as Piece;
 use bowline_core::ui::{Display, NotifyLevel};
@@ -13,15 +14,29 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::results::{Block, CallContent, ToolCallFields, Update};
 use super::seats::{Call, Seat};
-use super::{Acp, history, records, tool_calls};
+use super::{Acp, fitting, history, records, tool_calls};
 use crate::json::milliseconds;
+
+/// The shortest wait before a retry that clients without notices are told of.
+const LONG_WAIT: Duration = Duration::from_secs(5);
 
 impl Acp {
     pub(super) fn session_event(&mut self, tag: SessionTag, event: &Event, records: &mut Vec<Record>) {
         match event {
             Event::Ask(ask) => self.ask(tag, ask, records),
-            Event::AskResolved { id, cause, .. } => {
-                self.ask_resolved(tag, *id, *cause, records);
+            Event::AskResolved { id, decision, cause } => {
+                self.ask_resolved(tag, *id, decision, *cause, records);
+            }
+            Event::HostCall(call) => self.call_client(tag, call, records),
+            Event::HostCallOver { id, .. } => self.client_call_over(tag, *id, records),
+            Event::RunStart | Event::Settled { .. } => {
+                let Some(seat) = self.seats.get_mut(tag) else { return };
+                seat.has_run = matches!(event, Event::RunStart);
+                if !seat.is_busy() {
+                    seat.end_calls(records);
+                    seat.show_time(records);
+                    self.next_prompt(tag, records);
+                }
             }
             _ => {
                 let client = self.client.unwrap_or_default();
@@ -31,6 +46,15 @@ impl Acp {
             }
         }
     }
+}
+
+/// The end of a call.
+struct CallEnd<'event> {
+    tool: &'event str,
+    result: &'event ToolReport,
+    is_error: bool,
+    /// In milliseconds.
+    duration: u64,
 }
 
 impl Seat {
@@ -44,9 +68,8 @@ impl Seat {
                 Message::Assistant(answer) => self.answer_ended(answer, records),
                 Message::Custom(message) if message.display => {
                     self.messages.start();
-                    let (id, text) = (self.messages.text(), text_of(&message.content));
-                    let update = Update::UserMessageChunk { content: Block::Text { text }, message_id: &id };
-                    records.push(records::update(&self.id, &update));
+                    let id = self.messages.text();
+                    history::show_blocks(self, &id, &message.content, records);
                 }
                 _ => {}
             },
@@ -57,23 +80,40 @@ impl Seat {
                 self.call_runs(call_id, tool, partial, client, records);
             }
             Event::ToolEnd { call_id, tool, result, is_error, duration } => {
-                self.call_ended(call_id, tool, result, *is_error, milliseconds(*duration), client, records);
+                let end = CallEnd { tool, result, is_error: *is_error, duration: milliseconds(*duration) };
+                self.call_ended(call_id, &end, client, records);
             }
             Event::SessionNameChanged { name, .. } => {
-                let update = Update::SessionInfo { title: Some(name) };
+                self.has_title = true;
+                let update = Update::SessionInfo { title: Some(name), updated_at: None };
                 records.push(records::update(&self.id, &update));
             }
-            Event::Local(LocalEvent::Output(text)) => {
-                self.messages.start();
-                let (id, text) = (self.messages.text(), text.clone());
-                let update = Update::AgentMessageChunk { content: Block::Text { text }, message_id: &id };
-                records.push(records::update(&self.id, &update));
+            Event::ThinkingLevelChanged { level, .. } => {
+                self.level = *level;
+                Acp::show_options(self, records);
             }
+            Event::Local(LocalEvent::Configuration { model, thinking_level }) => {
+                (self.model, self.level) = (Some(Arc::clone(model)), *thinking_level);
+                Acp::show_options(self, records);
+            }
+            Event::Local(LocalEvent::Output(text)) => self.say(text, records),
             Event::RetryStart { attempt, max_attempts, delay, error } => {
                 let seconds = delay.as_secs_f64().ceil();
                 let title = format!("{error}; again in {seconds} s ({attempt} of {max_attempts})");
                 self.notice("warning", &title, client, records);
+                if !client.shows_notices && *delay > LONG_WAIT {
+                    self.messages.start();
+                    let (message_id, text) = (self.messages.thinking(), title);
+                    let content = Block::Text { text };
+                    let update = Update::AgentThoughtChunk { content, message_id: &message_id };
+                    records.push(records::update(&self.id, &update));
+                }
             }
+            Event::CompactionStart { .. } => {
+                self.compactions += 1;
+                self.compaction("in_progress", None, None, client, records);
+            }
+            Event::CompactionEnd { outcome, .. } => self.compacted(outcome, client, records),
             Event::ExtensionFailed(error) => self.notice("warning", &error.error, client, records),
             Event::Display { display: Display::Notify { message, level }, .. } => {
                 let severity = match level {
@@ -84,6 +124,52 @@ impl Seat {
                 self.notice(severity, message, client, records);
             }
             _ => {}
+        }
+    }
+
+    /// Shows a text of bowline itself as an answer.
+    fn say(&mut self, text: &str, records: &mut Vec<Record>) {
+        self.messages.start();
+        let id = self.messages.text();
+        for piece in fitting::pieces(text, fitting::LONGEST_TEXT) {
+            let content = Block::Text { text: piece.to_owned() };
+            let update = Update::AgentMessageChunk { content, message_id: &id };
+            records.push(records::update(&self.id, &update));
+        }
+    }
+
+    /// Tells clients that show compactions how far the last one is.
+    fn compaction(
+        &self,
+        status: &'static str,
+        summary: Option<&str>,
+        error: Option<&str>,
+        client: Client,
+        records: &mut Vec<Record>,
+    ) {
+        if !client.shows_compactions {
+            return;
+        }
+        let text = |text| Block::Text { text: fitting::end_of(text, fitting::LONGEST_TEXT) };
+        let compaction_id = format!("{}-{}", self.messages.seat_name(), self.compactions);
+        let summary = summary.map(|summary| vec![text(summary)]);
+        let update = Update::Compaction { compaction_id, status, summary, error };
+        records.push(records::update(&self.id, &update));
+    }
+
+    fn compacted(&mut self, outcome: &CompactionOutcome, client: Client, records: &mut Vec<Record>) {
+        match outcome {
+            CompactionOutcome::Done(result) => {
+                self.compaction("completed", Some(&result.summary), None, client, records);
+                self.cost += result.usage.cost.total;
+                self.turn_usage.add(&result.usage);
+                self.used = result.estimated_tokens_after;
+                self.show_usage(records);
+            }
+            CompactionOutcome::Aborted => self.compaction("cancelled", None, None, client, records),
+            CompactionOutcome::Failed(error) => {
+                self.compaction("failed", None, Some(error), client, records);
+            }
         }
     }
 
@@ -126,7 +212,7 @@ impl Seat {
                     title: Some(shown.title),
                     content,
                     locations: Some(shown.locations).filter(|places| !places.is_empty()),
-                    raw_input: Some(call.arguments.clone()),
+                    raw_input: Some(fitting::arguments(&call.arguments)),
                     meta,
                     ..ToolCallFields::default()
                 };
@@ -140,7 +226,11 @@ impl Seat {
     fn answer_ended(&mut self, answer: &AssistantMessage, records: &mut Vec<Record>) {
         self.is_cut_off = answer.stop_reason == StopReason::Length;
         self.cost += answer.usage.cost.total;
-        self.used = answer.usage.total_tokens;
+        self.turn_usage.add(&answer.usage);
+        self.last_answer = answer.timestamp;
+        if answer.usage.total_tokens > 0 {
+            self.used = answer.usage.total_tokens;
+        }
         self.show_usage(records);
     }
 
@@ -158,6 +248,16 @@ impl Seat {
             records.push(records::update(&self.id, &Update::ToolCall(Box::new(fields))));
         }
         self.calls.entry(id.to_owned()).or_default()
+    }
+
+    /// The user has agreed to a call, so it runs now.
+    pub(super) fn call_begins(&mut self, id: &str, records: &mut Vec<Record>) {
+        let Some(call) = self.calls.get_mut(id) else { return };
+        if !std::mem::replace(&mut call.is_running, true) {
+            let status = Some("in_progress");
+            let fields = ToolCallFields { tool_call_id: id.to_owned(), status, ..ToolCallFields::default() };
+            records.push(records::update(&self.id, &Update::ToolCallChange(Box::new(fields))));
+        }
     }
 
     /// A call that runs has written something. The first report shows that it has begun.
@@ -188,32 +288,28 @@ impl Seat {
         records.push(records::update(&self.id, &Update::ToolCallChange(Box::new(fields))));
     }
 
-    #[expect(clippy::too_many_arguments, reason = "it is what the event has")]
-    fn call_ended(
-        &mut self,
-        id: &str,
-        tool: &str,
-        result: &ToolReport,
-        is_error: bool,
-        duration: u64,
-        client: Client,
-        records: &mut Vec<Record>,
-    ) {
+    fn call_ended(&mut self, id: &str, end: &CallEnd<'_>, client: Client, records: &mut Vec<Record>) {
+        let &CallEnd { tool, result, is_error, duration } = end;
         self.call(id, tool, records);
         let Some(call) = self.calls.remove(id) else { return };
         let details = result.details.as_ref();
+        let output = text_of(&result.content);
+        let mut facts = tool_calls::raw_output(details, Some(duration));
+        let exit_code = tool_calls::exit_code(tool, &output, is_error);
+        if let (Some(facts), Some(code)) = (&mut facts, exit_code) {
+            facts["exitCode"] = json!(code);
+        }
         let mut fields = ToolCallFields {
             tool_call_id: id.to_owned(),
+            title: tool_calls::final_title(tool, details),
             status: Some(if is_error { "failed" } else { "completed" }),
-            locations: tool_calls::changed_lines(tool, &call.arguments, details, &self.folder),
-            raw_output: tool_calls::raw_output(details, Some(duration)),
+            locations: tool_calls::found_places(tool, &call.arguments, details, &output, &self.folder),
+            raw_output: facts,
             ..ToolCallFields::default()
         };
         if tool == "bash" && client.shows_terminals {
-            let output = text_of(&result.content);
             let mut meta = new_output(id, &call.shown, &output).unwrap_or_else(|| json!({}));
-            let code = if is_error { Value::Null } else { json!(0) };
-            meta["terminal_exit"] = json!({ "terminal_id": id, "exit_code": code, "signal": null });
+            meta["terminal_exit"] = json!({ "terminal_id": id, "exit_code": exit_code, "signal": null });
             fields.meta = Some(meta);
         } else {
             let content = &result.content;
@@ -246,9 +342,40 @@ fn text_of(content: &[Content]) -> String {
     texts.collect()
 }
 
-/// Returns what a terminal is to show in addition. What is shown is the end of the output, so it may have lost its beginning.
+/// The longest part of what a terminal shows by which the place is found where it goes on.
+const LONGEST_OVERLAP: usize = 2 * 1024;
+
+/// Returns what a terminal is to show in addition. What is reported is the end of the output, so it may have lost its
+/// beginning.
 fn new_output(id: &str, shown: &str, output: &str) -> Option<Value> {
-    let new = output.strip_prefix(shown).unwrap_or(output);
-    let data = new.replace("\r\n", "\n").replace('\n', "\r\n");
+    let new = output.strip_prefix(shown).unwrap_or_else(|| {
+        let last = &shown[shown.ceil_char_boundary(shown.len().saturating_sub(LONGEST_OVERLAP))..];
+        output.rfind(last).map_or(output, |at| &output[at + last.len()..])
+    });
+    let data = fitting::end_of(new, fitting::LONGEST_TEXT).replace("\r\n", "\n").replace('\n', "\r\n");
     (!new.is_empty()).then(|| json!({ "terminal_output": { "terminal_id": id, "data": data } }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(shown: &str, output: &str, expected: Option<&str>) {
+        let found = new_output("c", shown, output);
+        let data = found.as_ref().map(|meta| meta["terminal_output"]["data"].as_str().unwrap());
+        assert_eq!(data, expected);
+    }
+
+    #[test]
+    fn terminal_is_sent_only_what_it_does_not_show() {
+        check("", "a\n", Some("a\r\n"));
+        check("a\n", "a\nb\r\n", Some("b\r\n"));
+        check("a\n", "a\n", None);
+        // The beginning was dropped.
+        check("one\ntwo\n", "two\nthree\n", Some("two\r\nthree\r\n"));
+        let long: String = (0..2000).map(|number| format!("{number}\n")).collect();
+        let later = format!("{}end\n", &long[500..]);
+        check(&long, &later, Some("end\r\n"));
+    }
 }

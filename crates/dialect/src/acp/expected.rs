@@ -6,6 +6,8 @@ use std::sync::Arc;
 use bowline_core::SessionTag;
 use bowline_core::command::Origin;
 
+use super::opening::Wanted;
+
 /// What the reply to a command is for.
 #[derive(Debug)]
 pub(super) enum Expected {
@@ -31,12 +33,10 @@ pub(super) enum Expected {
     /// Sessions were listed for this request.
     Listed {
         client: Origin,
-        folder: Option<String>,
     },
     /// The file of a session that is to be opened is looked for.
     FileToOpen {
-        client: Origin,
-        wanted: Box<super::opening::Wanted>,
+        wanted: Box<Wanted>,
     },
     /// The file of a session that is to be deleted is looked for.
     FileToDelete {
@@ -46,18 +46,36 @@ pub(super) enum Expected {
     Deleted {
         client: Origin,
     },
+    /// A session was closed, for this request or to be deleted.
     Closed {
-        client: Option<Origin>,
         tag: SessionTag,
+        then: AfterClose,
     },
     /// A steering message was queued for this request.
     Steered {
         client: Origin,
         was_running: bool,
     },
+    /// A method beyond the protocol was carried out.
+    Extension {
+        client: Origin,
+    },
     /// Whether there is a model to log in for.
     Authenticated {
         client: Origin,
+    },
+}
+
+/// What follows when a session is closed.
+#[derive(Debug)]
+pub(super) enum AfterClose {
+    Nothing,
+    /// The request to close it is answered.
+    Answer(Origin),
+    /// Its file is deleted for this request.
+    Delete {
+        client: Origin,
+        id: String,
     },
 }
 
@@ -73,6 +91,8 @@ pub(super) enum SetBy {
 pub(super) enum OpeningStep {
     Models,
     State,
+    /// The commands that a user can type.
+    Commands,
     Entries,
     /// The client wants to see a session again that is open.
     EntriesAgain,

@@ -2,15 +2,17 @@
 
 use std::collections::HashMap;
 
+use bowline_core::message::join_text;
 use bowline_core::message::{
     AssistantContent, AssistantMessage, BashExecutionMessage, Content, Message, ToolCall, ToolResultMessage,
 };
 use bowline_wire::Record;
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::client::Client;
+use super::fitting::{self, LONGEST_TEXT};
 use super::results::{Block, CallContent, PlanEntry, ToolCallFields, Update};
 use super::seats::Seat;
 use super::{records, tool_calls};
@@ -28,12 +30,15 @@ struct Entry {
     /// The name of a session.
     #[serde(default)]
     name: Option<String>,
+    /// What takes the place of what was compacted away.
+    #[serde(default)]
+    summary: Option<String>,
 }
 
 /// Sends the conversation of a session: its current branch, also what was compacted away.
 pub(super) fn replay(
     seat: &mut Seat,
-    _client: Client,
+    client: Client,
     entries: &[Box<RawValue>],
     leaf: Option<&str>,
     records: &mut Vec<Record>,
@@ -54,10 +59,23 @@ pub(super) fn replay(
             Some(Message::User(message)) => show_blocks(seat, &entry.id, &message.content, records),
             Some(Message::Assistant(answer)) => show_answer(seat, &entry.id, answer, &results, records),
             Some(Message::BashExecution(command)) => show_command(seat, &entry.id, command, records),
+            Some(Message::Custom(message)) if message.display => {
+                show_blocks(seat, &entry.id, &message.content, records);
+            }
             Some(Message::ToolResult(result)) if result.tool_name == "todo" => {
                 last_plan = result.details.as_ref().and_then(plan).or(last_plan);
             }
             _ => {}
+        }
+        if entry.r#type == "compaction" && client.shows_compactions {
+            let text = fitting::end_of(entry.summary.as_deref().unwrap_or_default(), LONGEST_TEXT);
+            let update = Update::Compaction {
+                compaction_id: entry.id.clone(),
+                status: "completed",
+                summary: Some(vec![Block::Text { text }]),
+                error: None,
+            };
+            records.push(records::update(&seat.id, &update));
         }
     }
     records.extend(last_plan.map(|plan| records::update(&seat.id, &plan)));
@@ -102,16 +120,23 @@ fn branch<'entries>(entries: &'entries [Entry], leaf: Option<&str>) -> Vec<&'ent
     branch
 }
 
-fn show_blocks(seat: &Seat, message_id: &str, blocks: &[Content], records: &mut Vec<Record>) {
-    for block in blocks {
-        let content = match block {
-            Content::Text { text } if text.is_empty() => continue,
-            Content::Text { text } => Block::Text { text: text.clone() },
-            Content::Image { data, mime_type } => {
-                Block::Image { data: data.clone(), mime_type: mime_type.clone() }
-            }
-        };
+/// Shows blocks as a message of the user. A text that is too long for a message is several pieces of one.
+pub(super) fn show_blocks(seat: &Seat, message_id: &str, blocks: &[Content], records: &mut Vec<Record>) {
+    let mut show = |content| {
         records.push(records::update(&seat.id, &Update::UserMessageChunk { content, message_id }));
+    };
+    for block in blocks {
+        match block {
+            Content::Text { text } if text.is_empty() => {}
+            Content::Text { text } => {
+                for piece in fitting::pieces(text, LONGEST_TEXT) {
+                    show(Block::Text { text: piece.to_owned() });
+                }
+            }
+            Content::Image { data, mime_type } => {
+                show(Block::Image { data: data.clone(), mime_type: mime_type.clone() });
+            }
+        }
     }
 }
 
@@ -124,22 +149,28 @@ fn show_answer(
 ) {
     let thinking_id = format!("{id}-thinking");
     for block in &answer.content {
-        let update = match block {
-            AssistantContent::Text(block) if !block.text.is_empty() => Update::AgentMessageChunk {
-                content: Block::Text { text: block.text.clone() },
-                message_id: id,
-            },
-            AssistantContent::Thinking(block) if !block.thinking.is_empty() => Update::AgentThoughtChunk {
-                content: Block::Text { text: block.thinking.clone() },
-                message_id: &thinking_id,
-            },
+        match block {
+            AssistantContent::Text(block) if !block.text.is_empty() => {
+                for piece in fitting::pieces(&block.text, LONGEST_TEXT) {
+                    let content = Block::Text { text: piece.to_owned() };
+                    let update = Update::AgentMessageChunk { content, message_id: id };
+                    records.push(records::update(&seat.id, &update));
+                }
+            }
+            AssistantContent::Thinking(block) if !block.thinking.is_empty() => {
+                for piece in fitting::pieces(&block.thinking, LONGEST_TEXT) {
+                    let content = Block::Text { text: piece.to_owned() };
+                    let update = Update::AgentThoughtChunk { content, message_id: &thinking_id };
+                    records.push(records::update(&seat.id, &update));
+                }
+            }
             AssistantContent::ToolCall(call) => {
                 let result = results.get(call.id.as_str()).copied();
-                Update::ToolCall(Box::new(past_call(seat, call, result)))
+                let update = Update::ToolCall(Box::new(past_call(seat, call, result)));
+                records.push(records::update(&seat.id, &update));
             }
-            AssistantContent::Text(_) | AssistantContent::Thinking(_) => continue,
-        };
-        records.push(records::update(&seat.id, &update));
+            AssistantContent::Text(_) | AssistantContent::Thinking(_) => {}
+        }
     }
 }
 
@@ -149,10 +180,15 @@ fn past_call(seat: &Seat, call: &ToolCall, result: Option<&ToolResultMessage>) -
     let details = result.and_then(|result| result.details.as_ref());
     let is_error = result.is_none_or(|result| result.is_error);
     let output = result.map(|result| result.content.as_slice()).unwrap_or_default();
-    let changed = tool_calls::changed_lines(&call.name, &call.arguments, details, &seat.folder);
+    let text: String = join_text(output);
+    let found = tool_calls::found_places(&call.name, &call.arguments, details, &text, &seat.folder);
+    let mut facts = tool_calls::raw_output(details, None);
+    if let Some(code) = tool_calls::exit_code(&call.name, &text, is_error).filter(|_| result.is_some()) {
+        facts.get_or_insert_with(|| json!({}))["exitCode"] = json!(code);
+    }
     ToolCallFields {
         tool_call_id: call.id.clone(),
-        title: Some(shown.title),
+        title: tool_calls::final_title(&call.name, details).or(Some(shown.title)),
         name: Some(call.name.clone()),
         kind: Some(shown.kind),
         status: Some(if is_error { "failed" } else { "completed" }),
@@ -164,9 +200,9 @@ fn past_call(seat: &Seat, call: &ToolCall, result: Option<&ToolResultMessage>) -
             is_error,
             &seat.folder,
         )),
-        locations: Some(changed.unwrap_or(shown.locations)),
-        raw_input: Some(call.arguments.clone()),
-        raw_output: tool_calls::raw_output(details, None),
+        locations: Some(found.unwrap_or(shown.locations)).filter(|places| !places.is_empty()),
+        raw_input: Some(fitting::arguments(&call.arguments)),
+        raw_output: facts,
         meta: None,
     }
 }
@@ -174,7 +210,7 @@ fn past_call(seat: &Seat, call: &ToolCall, result: Option<&ToolResultMessage>) -
 /// Shows a command that the user ran.
 fn show_command(seat: &Seat, id: &str, command: &BashExecutionMessage, records: &mut Vec<Record>) {
     let is_error = command.exit_code != Some(0);
-    let text = tool_calls::fenced(&command.output);
+    let text = tool_calls::fenced(&fitting::end_of(&command.output, LONGEST_TEXT));
     let fields = ToolCallFields {
         tool_call_id: id.to_owned(),
         title: Some(command.command.clone()),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::extension_methods;
 use super::results::{
     Empty, Initialized, ListedSessions, OpenedResult, OptionsResult, PromptResult, ResumedResult,
     SteeringResult,
@@ -15,6 +16,7 @@ use crate::schema::schema_of;
 
 pub(super) const INITIALIZE: &str = "initialize";
 pub(super) const AUTHENTICATE: &str = "authenticate";
+pub(super) const LOGOUT: &str = "logout";
 pub(super) const NEW: &str = "session/new";
 pub(super) const LOAD: &str = "session/load";
 pub(super) const RESUME: &str = "session/resume";
@@ -29,7 +31,9 @@ pub(super) const SET_OPTION: &str = "session/set_config_option";
 pub(super) const CANCEL_REQUEST: &str = "$/cancel_request";
 pub(super) const STEERING: &str = "_session/steering";
 
-const SESSION: Field = Field::required("sessionId", FilledText, "The session.");
+pub(super) const SESSION: Field = Field::required("sessionId", FilledText, "The session.");
+pub(super) const MESSAGE: Field =
+    Field::required("prompt", Objects(ItemSchema(block)), "The content of the message.");
 const FOLDER: Field =
     Field::required("cwd", FilledText, "The folder in which the session works, as an absolute path.");
 const SERVERS: Field =
@@ -48,6 +52,7 @@ fn block() -> Value {
     })
 }
 
+/// The methods of the protocol, and those beyond it.
 pub(super) const TABLE: &[Row] = &[
     Row {
         name: INITIALIZE,
@@ -62,8 +67,15 @@ pub(super) const TABLE: &[Row] = &[
     },
     Row {
         name: AUTHENTICATE,
-        about: "Succeeds if a provider can be used with the keys that bowline finds.",
+        about: "Looks for keys again, and succeeds if a provider can be used with one.",
         fields: &[Field::required("methodId", Text, "One of the methods of the answer to `initialize`.")],
+        result: Some(schema_of::<Empty>()),
+        action: Own,
+    },
+    Row {
+        name: LOGOUT,
+        about: "Has prompts refused until the client authenticates again. Keys stay where they are.",
+        fields: &[],
         result: Some(schema_of::<Empty>()),
         action: Own,
     },
@@ -122,10 +134,7 @@ pub(super) const TABLE: &[Row] = &[
     Row {
         name: PROMPT,
         about: "Sends a message of the user. The answer comes when the turn is over; a prompt that arrives before waits for its end.",
-        fields: &[
-            SESSION,
-            Field::required("prompt", Objects(ItemSchema(block)), "The content of the message."),
-        ],
+        fields: &[SESSION, MESSAGE],
         result: Some(schema_of::<PromptResult>()),
         action: Own,
     },
@@ -164,11 +173,16 @@ pub(super) const TABLE: &[Row] = &[
     Row {
         name: STEERING,
         about: "Sends a message into the turn that is in progress; without one it starts a turn.",
-        fields: &[
-            SESSION,
-            Field::required("prompt", Objects(ItemSchema(block)), "The content of the message."),
-        ],
+        fields: &[SESSION, MESSAGE],
         result: Some(schema_of::<SteeringResult>()),
         action: Own,
     },
+    extension_methods::FOLLOW_UP,
+    extension_methods::COMPACT,
+    extension_methods::STATS,
+    extension_methods::TREE,
+    extension_methods::NAVIGATE,
+    extension_methods::CHANGES,
+    extension_methods::UNDO,
+    extension_methods::REDO,
 ];

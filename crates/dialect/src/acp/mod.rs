@@ -8,6 +8,9 @@ mod client;
 mod errors;
 mod events;
 mod expected;
+mod extension_methods;
+mod files;
+mod fitting;
 mod forms;
 mod history;
 mod iso_time;
@@ -32,7 +35,7 @@ use bowline_core::SessionTag;
 use bowline_core::command::{Command, Origin, Request};
 use bowline_core::event::Event;
 use bowline_core::policy::{
-    AbortAnswer, Approvals, IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, Todos,
+    AbortAnswer, Approvals, IdleQueue, Policy, PromptAnswer, Questions, SlashCommands, Todos, WhileCompacting,
 };
 use bowline_core::reply::Reply;
 use bowline_wire::{Line, Record};
@@ -72,6 +75,9 @@ pub(crate) struct Acp {
     /// What is to be carried out next.
     upcoming: VecDeque<Incoming>,
     permissions: permissions::Permissions,
+    file_requests: files::FileRequests,
+    /// Whether the client has logged out, so that prompts are refused.
+    is_logged_out: bool,
     /// Whether sessions ask about calls although nobody has chosen that.
     asks_by_default: bool,
     /// Whether sessions are kept, so that they can be opened again.
@@ -86,6 +92,8 @@ impl Acp {
             expectations: Expectations::default(),
             upcoming: VecDeque::new(),
             permissions: permissions::Permissions::default(),
+            file_requests: files::FileRequests::default(),
+            is_logged_out: false,
             asks_by_default: !options.has_chosen_approvals,
             keeps_sessions: !options.has_no_store,
         }
@@ -112,7 +120,8 @@ impl Dialect for Acp {
             idle_queue: IdleQueue::StartsRun,
             questions: Questions::Asked,
             approvals: Approvals::Asked,
-            slash_commands: SlashCommands::CarriedOut,
+            slash_commands: SlashCommands::CarriedOutInSession,
+            while_compacting: WhileCompacting::MessagesWait,
             todos: Todos::Kept,
             ..Policy::default()
         }
@@ -125,7 +134,10 @@ impl Dialect for Acp {
                     records.extend(failure.answer(&origin));
                 }
             }
-            Ok(Decoded::Answer(answer)) => return self.permissions.answered(&answer, &mut self.seats),
+            Ok(Decoded::Answer(answer)) => {
+                let taken = self.permissions.answered(&answer, &mut self.seats);
+                return taken.or_else(|| self.file_requests.answered(&answer));
+            }
             Ok(
                 Decoded::Request(_)
                 | Decoded::Quit(_)

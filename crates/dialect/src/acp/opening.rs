@@ -12,22 +12,11 @@ use bowline_wire::Record;
 use serde_json::{Map, Value};
 
 use super::errors::{Failure, INVALID_PARAMS};
-use super::expected::{Expected, OpeningStep};
+use super::expected::{AfterClose, Expected, OpeningStep};
 use super::results::{OpenedResult, ResumedResult};
 use super::{Acp, HOME, history, mcp_servers, options, records, requests};
 use crate::Incoming;
 use crate::fields::Fields;
-
-/// What a request wants opened.
-#[derive(Debug)]
-pub(super) struct Wanted {
-    pub purpose: Purpose,
-    pub folder: PathBuf,
-    /// The id of a session of before.
-    pub id: String,
-    /// The MCP servers that it is to use.
-    pub servers: Map<String, Value>,
-}
 
 /// What a session is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,21 +36,35 @@ pub(super) struct Opening {
     pub purpose: Purpose,
 }
 
+/// A session of before that is looked for.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    tag: SessionTag,
+    /// The id of the session, or of the one to copy.
+    id: String,
+    /// The MCP servers that it is to use.
+    servers: Map<String, Value>,
+}
+
 impl Acp {
     /// Opens a session that is new.
-    pub(super) fn open(&mut self, client: Origin, wanted: Wanted) {
-        self.open_at(client, wanted, None);
+    pub(super) fn open_new(&mut self, client: Origin, fields: &mut Fields) -> Result<(), Failure> {
+        let folder = requests::folder(fields)?;
+        let servers = mcp_servers::read(&fields.list("mcpServers"))?;
+        let opening = Opening { client, purpose: Purpose::New };
+        let tag = self.seats.add(folder.clone(), String::new(), opening);
+        self.open_at(tag, folder, SessionSource::New { is_kept: true }, servers);
+        Ok(())
     }
 
-    fn open_at(&mut self, client: Origin, wanted: Wanted, file: Option<PathBuf>) {
-        let Wanted { purpose, folder, servers, .. } = wanted;
-        let session = self.seats.add(folder.clone(), Opening { client, purpose });
+    fn open_at(
+        &mut self,
+        session: SessionTag,
+        folder: PathBuf,
+        source: SessionSource,
+        servers: Map<String, Value>,
+    ) {
         let origin = self.expectations.add(Expected::Opened);
-        let source = match file {
-            None => SessionSource::New { is_kept: true },
-            Some(file) if purpose == Purpose::Fork => SessionSource::CopyOf(file),
-            Some(file) => SessionSource::File(file),
-        };
         let request = SessionRequest { working_directory: folder, source, servers };
         self.upcoming.push_back(Incoming::Open { session, origin, request });
     }
@@ -76,14 +79,17 @@ impl Acp {
     ) -> Result<(), Failure> {
         let id = fields.text("sessionId");
         let folder = requests::folder(fields)?;
+        let opening = Opening { client: origin.clone(), purpose };
         if let Some(tag) = self.seats.find(&id).filter(|_| purpose != Purpose::Fork) {
-            return self.show_again(tag, Opening { client: origin.clone(), purpose }, &folder, records);
+            return self.show_again(tag, opening, &folder, records);
         }
-        let query = SessionQuery { everywhere: true, search: Some(id.clone()), ..SessionQuery::default() };
         let servers = mcp_servers::read(&fields.list("mcpServers"))?;
-        let wanted = Box::new(Wanted { purpose, folder, id, servers });
-        let expected = Expected::FileToOpen { client: origin.clone(), wanted };
-        self.carry_out(HOME, Command::ListSessions { query }, expected);
+        // A copy gets an id of its own. Requests for the other one wait for it from now on.
+        let own_id = if purpose == Purpose::Fork { String::new() } else { id.clone() };
+        let tag = self.seats.add(folder, own_id, opening);
+        let query = SessionQuery { everywhere: true, search: Some(id.clone()), ..SessionQuery::default() };
+        let wanted = Box::new(Wanted { tag, id, servers });
+        self.carry_out(HOME, Command::ListSessions { query }, Expected::FileToOpen { wanted });
         Ok(())
     }
 
@@ -100,7 +106,7 @@ impl Acp {
             return Err(other_folder(&seat.folder));
         }
         if opening.purpose == Purpose::Load {
-            seat.shown_again = Some(opening.client);
+            seat.shown_again.push_back(opening.client);
             let expected = Expected::Opening(OpeningStep::EntriesAgain);
             self.carry_out(tag, Command::GetEntries { since: None }, expected);
         } else {
@@ -113,19 +119,45 @@ impl Acp {
     /// Opens the session of before that was looked for, if its file was found.
     pub(super) fn file_found(
         &mut self,
-        client: Origin,
         wanted: Wanted,
-        sessions: &[SessionSummary],
-    ) -> Result<(), (Origin, Failure)> {
-        let Some(found) = sessions.iter().find(|session| session.id == wanted.id) else {
-            return Err((client, Failure::unknown_session(&wanted.id)));
-        };
-        if wanted.purpose != Purpose::Fork && found.working_directory != wanted.folder {
-            return Err((client, other_folder(&found.working_directory)));
+        found: Result<&[SessionSummary], Failure>,
+        records: &mut Vec<Record>,
+    ) {
+        let Wanted { tag, id, servers } = wanted;
+        let Some(seat) = self.seats.get_mut(tag) else { return };
+        let Some(purpose) = seat.opening.as_ref().map(|opening| opening.purpose) else { return };
+        let folder = seat.folder.clone();
+        let found = found.and_then(|sessions| {
+            let found = sessions.iter().find(|session| session.id == id);
+            found.ok_or_else(|| Failure::unknown_session(&id))
+        });
+        match found {
+            Err(failure) => self.give_up_opening(tag, &failure, records),
+            Ok(found) if purpose == Purpose::Fork => {
+                self.open_at(tag, folder, SessionSource::CopyOf(found.path.clone()), servers);
+            }
+            Ok(found) if found.working_directory != folder => {
+                let failure = other_folder(&found.working_directory);
+                self.give_up_opening(tag, &failure, records);
+            }
+            Ok(found) => self.open_at(tag, folder, SessionSource::File(found.path.clone()), servers),
         }
-        let file = found.path.clone();
-        self.open_at(client, wanted, Some(file));
-        Ok(())
+    }
+
+    /// Answers that a session cannot be opened, and carries out what has waited for it.
+    fn give_up_opening(&mut self, tag: SessionTag, failure: &Failure, records: &mut Vec<Record>) {
+        let Some(seat) = self.seats.remove(tag) else { return };
+        records.extend(seat.opening.and_then(|opening| failure.answer(&opening.client)));
+        self.carry_out_later(seat.later, records);
+    }
+
+    /// Carries out requests that have waited until their session was open.
+    pub(super) fn carry_out_later(&mut self, later: Vec<(Origin, Fields)>, records: &mut Vec<Record>) {
+        for (origin, mut fields) in later {
+            if let Err(failure) = self.request(&origin, &mut fields, records) {
+                records.extend(failure.answer(&origin));
+            }
+        }
     }
 
     /// A session was opened: asks for what the client is to be told of it.
@@ -135,24 +167,26 @@ impl Acp {
         result: &Result<Answer, Refusal>,
         records: &mut Vec<Record>,
     ) {
+        let files = self.client.unwrap_or_default().files;
         let Some(seat) = self.seats.get_mut(tag) else { return };
-        let Some(opening) = &seat.opening else { return };
         match result {
             Ok(Answer::SessionOpened { id, .. }) => seat.id.clone_from(id),
             Ok(_) => {}
-            Err(refusal) => {
-                records.extend(Failure::from(refusal).answer(&opening.client));
-                self.seats.remove(tag);
-                return;
-            }
+            Err(refusal) => return self.give_up_opening(tag, &Failure::from(refusal), records),
         }
-        let approvals = Some(ApprovalForm::FullDialog);
-        self.set(tag, Command::SetClientCapabilities { approvals, changes: None, screen: None });
+        let command = Command::SetClientCapabilities {
+            approvals: Some(ApprovalForm::FullDialog),
+            changes: None,
+            screen: None,
+            files: Some(files),
+        };
+        self.set(tag, command);
         if self.asks_by_default {
             self.set(tag, Command::SetApprovals { ask: AskMode::Untrusted });
         }
         self.carry_out(tag, Command::GetAvailableModels, Expected::Opening(OpeningStep::Models));
         self.carry_out(tag, Command::GetState, Expected::Opening(OpeningStep::State));
+        self.carry_out(tag, Command::GetCommands, Expected::Opening(OpeningStep::Commands));
         self.carry_out(tag, Command::GetEntries { since: None }, Expected::Opening(OpeningStep::Entries));
     }
 
@@ -168,35 +202,57 @@ impl Acp {
         let Some(seat) = self.seats.get_mut(tag) else { return };
         match (step, result) {
             (OpeningStep::EntriesAgain, Ok(Answer::Entries { entries, leaf })) => {
-                let Some(origin) = seat.shown_again.take() else { return };
+                let Some(origin) = seat.shown_again.pop_front() else { return };
                 history::replay(seat, client, entries, leaf.as_deref(), records);
                 records.extend(records::result(&origin, &options::of(seat)));
             }
             (_, Ok(Answer::Models(models))) => seat.models.clone_from(models),
             (_, Ok(Answer::State(state))) => seat.take_state(state),
+            (OpeningStep::Commands, Ok(Answer::Commands(commands))) => {
+                seat.commands.clone_from(commands);
+                self.finish_opening(tag, records);
+            }
             (OpeningStep::Entries, Ok(Answer::Entries { entries, leaf })) => {
-                let Some(opening) = seat.opening.take() else { return };
+                let Some(opening) = &seat.opening else { return };
                 if opening.purpose == Purpose::Load {
                     history::replay(seat, client, entries, leaf.as_deref(), records);
                 } else {
                     history::remember(seat, entries);
                 }
-                finish(seat, &opening, records);
-                seat.show_usage(records);
-                self.carry_out(tag, Command::GetCommands, Expected::Commands);
+                self.finish_opening(tag, records);
             }
             (OpeningStep::EntriesAgain, Err(refusal)) => {
-                let origin = seat.shown_again.take();
+                let origin = seat.shown_again.pop_front();
                 records.extend(origin.and_then(|origin| Failure::from(refusal).answer(&origin)));
             }
             (_, Err(refusal)) => {
                 if let Some(opening) = seat.opening.take() {
                     records.extend(Failure::from(refusal).answer(&opening.client));
-                    self.close(tag, None, records);
+                    let later = std::mem::take(&mut seat.later);
+                    self.close(tag, AfterClose::Nothing, records);
+                    self.carry_out_later(later, records);
                 }
             }
             (_, Ok(_)) => {}
         }
+    }
+}
+
+impl Acp {
+    /// Counts one of the two steps that take time. After both, the client is told that its session is open and what it has
+    /// to know at once, in this order: updates of a session that is not open yet would be lost.
+    fn finish_opening(&mut self, tag: SessionTag, records: &mut Vec<Record>) {
+        let Some(seat) = self.seats.get_mut(tag) else { return };
+        seat.opening_steps += 1;
+        if seat.opening_steps < 2 {
+            return;
+        }
+        let Some(opening) = seat.opening.take() else { return };
+        finish(seat, &opening, records);
+        seat.show_commands(records);
+        seat.show_usage(records);
+        let later = std::mem::take(&mut seat.later);
+        self.carry_out_later(later, records);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bowline_core::SessionTag;
 use bowline_core::command::{Command, Origin};
-use bowline_core::sandbox::AskMode;
+use bowline_core::sandbox::{AskMode, SandboxChange, SandboxMode};
 use bowline_core::thinking::ThinkingLevel;
 use bowline_wire::Record;
 use serde_json::Value;
@@ -13,12 +13,18 @@ use super::results::{ConfigOption, Empty, Mode, Modes, OptionValue, OptionsResul
 use super::seats::Seat;
 use super::{Acp, records};
 
-/// The method to log in by.
-pub(super) const KEYS: &str = "keys";
-
 pub(super) const MODE: &str = "mode";
 const MODEL: &str = "model";
 const THINKING: &str = "thinking";
+const SANDBOX: &str = "sandbox";
+
+/// The modes of the sandbox that can be chosen: mode, name for users, what it means.
+const SANDBOXES: &[(SandboxMode, &str, &str)] = &[
+    (SandboxMode::ReadOnly, "Read only", "Tools write nothing but a private /tmp"),
+    (SandboxMode::WorkspaceWrite, "Workspace", "Tools write the folder of the session"),
+    (SandboxMode::FullAccess, "Full access", "Tools have all rights of the user"),
+    (SandboxMode::External, "External", "Something else confines the process"),
+];
 
 /// The modes: name on the wire, name for users, what it means.
 const MODES: &[(AskMode, &str, &str, &str)] = &[
@@ -63,6 +69,12 @@ fn all(seat: &Seat) -> Vec<ConfigOption> {
             options.push(option(THINKING, "Thinking", "thought_level", seat.level.as_str(), levels));
         }
     }
+    // Only whoever starts bowline knows that something else confines it.
+    let sandboxes =
+        SANDBOXES.iter().filter(|(mode, ..)| *mode != SandboxMode::External || *mode == seat.sandbox);
+    let sandboxes = sandboxes
+        .map(|(mode, name, about)| OptionValue { description: Some(about), ..value(mode.as_str(), name) });
+    options.push(option(SANDBOX, "Sandbox", "_sandbox", seat.sandbox.as_str(), sandboxes.collect()));
     options
 }
 
@@ -115,10 +127,19 @@ impl Acp {
                 let Some(model) = model else { return Err(wrong()) };
                 Command::SetModel { provider: model.provider.clone(), id: model.id.clone() }
             }
+            SANDBOX => Command::SetSandbox {
+                change: SandboxChange { mode: SandboxMode::parse(name), network: None },
+            },
             _ => Command::SetThinkingLevel { level: ThinkingLevel::parse(name).unwrap_or_default() },
         };
         self.carry_out(tag, command, Expected::OptionSet { client: client.clone(), method });
         Ok(())
+    }
+
+    /// Tells the client what a command or an extension has chosen.
+    pub(super) fn show_options(seat: &Seat, records: &mut Vec<Record>) {
+        let update = Update::ConfigOptions { config_options: all(seat) };
+        records.push(records::update(&seat.id, &update));
     }
 
     /// Tells the client what is chosen now.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::records::PermissionParams;
 use super::results::{PermissionOption, ToolCallFields};
 use super::seats::Seats;
-use super::{Acp, forms, records, tool_calls};
+use super::{Acp, fitting, forms, records, tool_calls};
 use crate::Incoming;
 use crate::decode::ClientAnswer;
 
@@ -32,16 +32,16 @@ struct Open {
     id: String,
     session: SessionTag,
     ask: AskId,
-    /// Whether it is about a call; otherwise it is a dialog.
-    is_permission: bool,
+    /// The call that it is about; none if it is a dialog.
+    call_id: Option<String>,
 }
 
 impl Permissions {
     /// Notes a question, and returns the id of its request.
-    fn add(&mut self, session: SessionTag, ask: AskId, is_permission: bool) -> String {
+    fn add(&mut self, session: SessionTag, ask: AskId, call_id: Option<String>) -> String {
         self.last += 1;
-        let id = format!("{}-{}", if is_permission { "permission" } else { "form" }, self.last);
-        self.open.push(Open { id: id.clone(), session, ask, is_permission });
+        let id = format!("{}-{}", if call_id.is_some() { "permission" } else { "form" }, self.last);
+        self.open.push(Open { id: id.clone(), session, ask, call_id });
         id
     }
 
@@ -49,7 +49,8 @@ impl Permissions {
     pub fn answered(&mut self, answer: &ClientAnswer, seats: &mut Seats) -> Option<Incoming> {
         let id: String = serde_json::from_str(answer.id.as_deref()?).ok()?;
         let place = self.open.iter().position(|open| open.id == id)?;
-        let Open { session, ask, is_permission, .. } = self.open.remove(place);
+        let open = &self.open[place];
+        let (session, ask, is_permission) = (open.session, open.ask, open.call_id.is_some());
         let line: Value = serde_json::from_str(&answer.line).ok()?;
         let is_error = line.get("result").is_none();
         if is_permission
@@ -87,17 +88,17 @@ impl Acp {
                 Decision::NotAsked { why: "the client does not answer questions about calls" }
             }
             Question::Dialog(dialog) if fills_forms => {
-                let id = self.permissions.add(session, ask.id, false);
-                records.push(records::form(&id, forms::form(&seat.id, dialog)));
+                let id = self.permissions.add(session, ask.id, None);
+                records.push(records::request(&id, records::FORM, forms::form(&seat.id, dialog)));
                 return;
             }
             Question::Dialog(_) => Decision::Dialog(DialogAnswer::Cancelled),
             Question::Approval(approval) => {
-                let id = self.permissions.add(session, ask.id, true);
+                let id = self.permissions.add(session, ask.id, Some(approval.call_id.clone()));
                 let tool_call = asked_call(approval);
                 let options = choices(approval);
                 let params = PermissionParams { session_id: &seat.id, tool_call, options };
-                records.push(records::permission(&id, params));
+                records.push(records::request(&id, records::PERMISSION, params));
                 return;
             }
         };
@@ -110,6 +111,7 @@ impl Acp {
         &mut self,
         session: SessionTag,
         ask: AskId,
+        decision: &Decision,
         cause: AskEnd,
         records: &mut Vec<Record>,
     ) {
@@ -118,6 +120,10 @@ impl Acp {
         let open = self.permissions.open.remove(place);
         if cause != AskEnd::Answered {
             records.push(records::withdrawal(&open.id));
+        }
+        let is_allowed = matches!(decision, Decision::Allow | Decision::AllowFor(_));
+        if let (true, Some(call_id), Some(seat)) = (is_allowed, open.call_id, self.seats.get_mut(session)) {
+            seat.call_begins(&call_id, records);
         }
     }
 }
@@ -135,8 +141,8 @@ fn asked_call(approval: &Approval) -> ToolCallFields {
         kind: Some(shown.kind),
         status: Some("pending"),
         content: tool_calls::planned_change(&approval.tool, &approval.arguments, folder),
-        locations: Some(shown.locations),
-        raw_input: Some((*approval.arguments).clone()),
+        locations: Some(shown.locations).filter(|places| !places.is_empty()),
+        raw_input: Some(fitting::arguments(&approval.arguments)),
         ..ToolCallFields::default()
     }
 }

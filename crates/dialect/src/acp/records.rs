@@ -6,12 +6,15 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::files::{ReadParams, WriteParams};
 use super::forms::FormParams;
 use super::results::{PermissionOption, ToolCallFields, Update};
 use crate::json;
 
 pub(super) const UPDATE: &str = "session/update";
 pub(super) const PERMISSION: &str = "session/request_permission";
+pub(super) const READ_FILE: &str = "fs/read_text_file";
+pub(super) const WRITE_FILE: &str = "fs/write_text_file";
 pub(super) const FORM: &str = "elicitation/create";
 pub(super) const CANCEL_REQUEST: &str = "$/cancel_request";
 
@@ -73,12 +76,9 @@ pub(super) fn update(session_id: &str, update: &Update<'_>) -> Record {
     message(None, UPDATE, UpdateParams { session_id, update })
 }
 
-pub(super) fn permission(id: &str, params: PermissionParams<'_>) -> Record {
-    message(Some(id), PERMISSION, params)
-}
-
-pub(super) fn form(id: &str, params: FormParams<'_>) -> Record {
-    message(Some(id), FORM, params)
+/// Encodes a request to the client.
+pub(super) fn request<T: Serialize>(id: &str, method: &'static str, params: T) -> Record {
+    message(Some(id), method, params)
 }
 
 /// Encodes that a question does not need an answer any more.
@@ -109,11 +109,15 @@ pub(super) fn described(generator: &mut SchemaGenerator) -> Vec<Schema> {
     let updates = UpdateParams::json_schema(generator);
     let permissions = PermissionParams::json_schema(generator);
     let forms = FormParams::json_schema(generator);
+    let reads = ReadParams::json_schema(generator);
+    let writes = WriteParams::json_schema(generator);
     let cancels = CancelParams::json_schema(generator);
     vec![
         described_message("Something happened in a session.", UPDATE, false, &updates),
         described_message("Asks the user whether a tool call may run.", PERMISSION, true, &permissions),
         described_message("Asks the user to fill in a form.", FORM, true, &forms),
+        described_message("Asks for what the client has of a file, saved or not.", READ_FILE, true, &reads),
+        described_message("Has the client write a file and save it.", WRITE_FILE, true, &writes),
         described_message(
             "A request of the agent does not need an answer any more.",
             CANCEL_REQUEST,

@@ -7,9 +7,9 @@ use bowline_core::slash_command::SlashCommand;
 use bowline_wire::Record;
 
 use super::errors::{Failure, NO_LOGIN};
-use super::expected::Expected;
-use super::results::{AvailableCommand, CommandInput, Empty, SteeringResult, Update};
-use super::{Acp, records, session_list};
+use super::expected::{AfterClose, Expected};
+use super::results::{Empty, SteeringResult};
+use super::{Acp, extension_methods, records, session_list};
 
 impl Acp {
     pub(super) fn replied(
@@ -27,7 +27,7 @@ impl Acp {
             (Expected::Opening(step), _) => self.opening_step(tag, step, result, records),
             (Expected::Turn, _) => self.turn_over(tag, result, records),
             (Expected::Commands, Ok(Answer::Commands(commands))) => {
-                self.show_commands(tag, commands, records);
+                self.commands_found(tag, commands, records);
             }
             (Expected::OptionSet { client, method }, Ok(_)) => {
                 self.carry_out(tag, Command::GetState, Expected::StateAfter { client, method });
@@ -38,21 +38,24 @@ impl Acp {
                 }
                 self.option_is_set(tag, &client, method, records);
             }
-            (Expected::Listed { client, folder }, Ok(Answer::Sessions(page))) => {
-                records.extend(records::result(&client, &session_list::listed(page, folder.as_deref())));
+            (Expected::Listed { client }, Ok(Answer::Sessions(page))) => {
+                records.extend(records::result(&client, &session_list::listed(page)));
             }
-            (Expected::FileToOpen { client, wanted }, Ok(Answer::Sessions(page))) => {
-                if let Err((client, failure)) = self.file_found(client, *wanted, &page.sessions) {
-                    records.extend(failure.answer(&client));
-                }
+            (Expected::FileToOpen { wanted }, result) => {
+                let found = match result {
+                    Ok(Answer::Sessions(page)) => Ok(page.sessions.as_slice()),
+                    Ok(_) => Ok(&[][..]),
+                    Err(refusal) => Err(Failure::from(refusal)),
+                };
+                self.file_found(*wanted, found, records);
             }
             (Expected::FileToDelete { client, id }, Ok(Answer::Sessions(page))) => {
                 self.file_to_delete(client, &id, &page.sessions, records);
             }
             (Expected::Deleted { client }, Ok(_)) => records.extend(records::result(&client, &Empty {})),
-            (Expected::Closed { client, tag }, Ok(_)) => {
-                self.seats.remove(tag);
-                records.extend(client.and_then(|client| records::result(&client, &Empty {})));
+            (Expected::Closed { tag, then }, _) => self.closed(tag, then, records),
+            (Expected::Extension { client }, result) => {
+                records.extend(extension_methods::answer(&client, result));
             }
             (Expected::Steered { client, was_running }, Ok(_)) => {
                 let outcome = if was_running { "injected" } else { "startedNewTurn" };
@@ -64,6 +67,7 @@ impl Acp {
                         "no key was found: set a variable such as ANTHROPIC_API_KEY, or run bowline auth set";
                     Failure::new(NO_LOGIN, text).answer(&client)
                 } else {
+                    self.is_logged_out = false;
                     records::result(&client, &Empty {})
                 });
             }
@@ -71,29 +75,32 @@ impl Acp {
                 Expected::OptionSet { client, .. }
                 | Expected::StateAfter { client, .. }
                 | Expected::Listed { client, .. }
-                | Expected::FileToOpen { client, .. }
                 | Expected::FileToDelete { client, .. }
                 | Expected::Deleted { client }
                 | Expected::Steered { client, .. }
                 | Expected::Authenticated { client },
                 _,
             ) => records.extend(refused(&client)),
-            (Expected::Closed { client, tag }, Err(_)) => {
-                self.seats.remove(tag);
-                records.extend(client.as_ref().and_then(refused));
-            }
             (Expected::Nothing | Expected::Commands, _) => {}
         }
     }
 
-    fn show_commands(&mut self, tag: SessionTag, commands: &[SlashCommand], records: &mut Vec<Record>) {
-        let Some(seat) = self.seats.get_mut(tag) else { return };
-        let available = commands.iter().map(|command| AvailableCommand {
-            name: command.name.clone(),
-            description: command.description.clone().unwrap_or_default(),
-            input: command.argument_hint.clone().map(|hint| CommandInput { hint }),
-        });
-        let update = Update::AvailableCommands { available_commands: available.collect() };
-        records.push(records::update(&seat.id, &update));
+    /// A session is closed: it is gone for the client.
+    fn closed(&mut self, tag: SessionTag, then: AfterClose, records: &mut Vec<Record>) {
+        let later = self.seats.remove(tag).map(|seat| seat.later).unwrap_or_default();
+        match then {
+            AfterClose::Nothing => {}
+            AfterClose::Answer(client) => records.extend(records::result(&client, &Empty {})),
+            AfterClose::Delete { client, id } => self.find_to_delete(client, id),
+        }
+        self.carry_out_later(later, records);
+    }
+
+    /// Tells the client which commands there are, if these are others than it knows.
+    fn commands_found(&mut self, tag: SessionTag, commands: &[SlashCommand], records: &mut Vec<Record>) {
+        if let Some(seat) = self.seats.get_mut(tag).filter(|seat| seat.commands != commands) {
+            seat.commands = commands.to_vec();
+            seat.show_commands(records);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The results of methods. Their doc comments are the descriptions in the schema and the reference.
 
+use bowline_core::usage::Usage;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -36,6 +37,25 @@ pub(super) struct AgentCapabilities {
     pub prompt_capabilities: PromptCapabilities,
     pub mcp_capabilities: McpCapabilities,
     pub session_capabilities: SessionCapabilities,
+    pub auth: Auth,
+    #[serde(rename = "_meta")]
+    pub meta: AgentMeta,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Auth {
+    pub logout: Empty,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct AgentMeta {
+    pub bowline: BowlineMethods,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct BowlineMethods {
+    /// The methods beyond the protocol.
+    pub methods: Vec<&'static str>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -70,6 +90,12 @@ pub(super) struct AuthMethod {
     pub id: &'static str,
     pub name: &'static str,
     pub description: &'static str,
+    /// `terminal` if the client starts the agent in a terminal for it; otherwise it calls `authenticate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<&'static str>,
+    /// What the client adds to the command line of the agent in the terminal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Vec<&'static str>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -114,6 +140,7 @@ pub(super) struct OptionsResult {
 pub(super) struct ConfigOption {
     pub id: &'static str,
     pub name: &'static str,
+    /// What it is about: those that begin with `_` are bowline's own.
     pub category: &'static str,
     #[schemars(extend("const" = "select"))]
     pub r#type: &'static str,
@@ -149,6 +176,36 @@ pub(super) struct Mode {
 pub(super) struct PromptResult {
     #[schemars(extend("enum" = ["end_turn", "max_tokens", "max_turn_requests", "cancelled"]))]
     pub stop_reason: &'static str,
+    /// What the models of the turn have used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TurnUsage>,
+}
+
+/// Tokens that a turn has used.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TurnUsage {
+    pub total_tokens: u64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thought_tokens: Option<u64>,
+    pub cached_read_tokens: u64,
+    pub cached_write_tokens: u64,
+}
+
+impl TurnUsage {
+    /// Returns what was used, if anything is known of it.
+    pub fn of(usage: &Usage) -> Option<Self> {
+        (usage.total_tokens > 0).then_some(Self {
+            total_tokens: usage.total_tokens,
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            thought_tokens: usage.reasoning,
+            cached_read_tokens: usage.cache_read,
+            cached_write_tokens: usage.cache_write,
+        })
+    }
 }
 
 /// What became of a steering message.
@@ -292,6 +349,8 @@ pub(super) enum Update<'update> {
     SessionInfo {
         #[serde(skip_serializing_if = "Option::is_none")]
         title: Option<&'update str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        updated_at: Option<String>,
     },
     #[serde(rename = "usage_update")]
     Usage {
@@ -306,6 +365,16 @@ pub(super) enum Update<'update> {
         title: &'update str,
         #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<&'update str>,
+    },
+    #[serde(rename = "compaction_update", rename_all = "camelCase")]
+    Compaction {
+        compaction_id: String,
+        #[schemars(extend("enum" = ["in_progress", "completed", "failed", "cancelled"]))]
+        status: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        summary: Option<Vec<Block>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'update str>,
     },
 }
 

@@ -4,9 +4,10 @@ use bowline_core::command::{Command, Origin, SessionQuery};
 use bowline_core::reply::{SessionPage, SessionSummary};
 use bowline_wire::Record;
 
-use super::expected::Expected;
+use super::errors::Failure;
+use super::expected::{AfterClose, Expected};
 use super::results::{Empty, ListedSession, ListedSessions};
-use super::{Acp, HOME, iso_time, records};
+use super::{Acp, HOME, iso_time, records, requests};
 use crate::fields::Fields;
 
 /// How many sessions are on a page.
@@ -16,23 +17,30 @@ const PAGE: usize = 100;
 const LONGEST_TITLE: usize = 80;
 
 impl Acp {
-    pub(super) fn list(&mut self, origin: &Origin, fields: &mut Fields) {
-        let folder = fields.optional_text("cwd");
+    pub(super) fn list(&mut self, origin: &Origin, fields: &mut Fields) -> Result<(), Failure> {
+        let folder = match fields.peek("cwd") {
+            Some(_) => Some(requests::folder(fields)?),
+            None => None,
+        };
         let cursor = fields.optional_text("cursor");
-        let query = SessionQuery { everywhere: true, search: None, limit: Some(PAGE), cursor };
-        let expected = Expected::Listed { client: origin.clone(), folder };
-        self.carry_out(HOME, Command::ListSessions { query }, expected);
+        let query = SessionQuery { everywhere: true, folder, search: None, limit: Some(PAGE), cursor };
+        self.carry_out(HOME, Command::ListSessions { query }, Expected::Listed { client: origin.clone() });
+        Ok(())
     }
 
     /// Deletes a session, once it is closed and its file is found.
     pub(super) fn delete(&mut self, origin: &Origin, fields: &mut Fields, records: &mut Vec<Record>) {
-        let id = fields.text("sessionId");
-        if let Some(tag) = self.seats.find(&id) {
-            self.close(tag, None, records);
+        let (client, id) = (origin.clone(), fields.text("sessionId"));
+        match self.seats.find(&id) {
+            Some(tag) => self.close(tag, AfterClose::Delete { client, id }, records),
+            None => self.find_to_delete(client, id),
         }
+    }
+
+    /// Looks for the file of a session that is to be deleted.
+    pub(super) fn find_to_delete(&mut self, client: Origin, id: String) {
         let query = SessionQuery { everywhere: true, search: Some(id.clone()), ..SessionQuery::default() };
-        let expected = Expected::FileToDelete { client: origin.clone(), id };
-        self.carry_out(HOME, Command::ListSessions { query }, expected);
+        self.carry_out(HOME, Command::ListSessions { query }, Expected::FileToDelete { client, id });
     }
 
     /// Deletes the file that was looked for. One that is not there is deleted already.
@@ -54,11 +62,8 @@ impl Acp {
 }
 
 /// Returns the answer to a request for the list.
-pub(super) fn listed(page: &SessionPage, folder: Option<&str>) -> ListedSessions {
-    let is_wanted = |session: &&SessionSummary| {
-        !session.first_message.is_empty()
-            && folder.is_none_or(|folder| session.working_directory.as_os_str() == folder)
-    };
+pub(super) fn listed(page: &SessionPage) -> ListedSessions {
+    let is_wanted = |session: &&SessionSummary| !session.first_message.is_empty();
     let sessions = page.sessions.iter().filter(is_wanted).map(|session| {
         let title = session.name.as_deref().unwrap_or(&session.first_message);
         let title = title.lines().next().unwrap_or_default().chars().take(LONGEST_TITLE).collect();

@@ -53,6 +53,7 @@ pub(crate) const SET_CLIENT_CAPABILITIES: Row = Row {
             _ => ApprovalForm::Dialog,
         }),
         changes: fields.optional_flag("changes"),
+        files: None,
         screen: fields.optional_flag("render").map(|renders| renders.then(|| screen(&fields))),
     }),
 };

@@ -187,10 +187,13 @@ pub(crate) const SET_FOLLOW_UP_MODE: Row = Row {
     action: Engine(|fields| Command::SetQueueMode { queue: Queue::FollowUp, mode: mode(fields) }),
 };
 
+pub(crate) const SUMMARY_FOCUS: Field =
+    Field::optional("customInstructions", Text, "What the summary should focus on.");
+
 pub(crate) const COMPACT: Row = Row {
     name: "compact",
     about: "Replaces all but the newest messages with a summary. A run in progress is aborted first.",
-    fields: &[Field::optional("customInstructions", Text, "What the summary should focus on.")],
+    fields: &[SUMMARY_FOCUS],
     result: Some(schema_of::<CompactionRecord<'_>>()),
     action: Engine(|mut fields| Command::Compact {
         instructions: fields.optional_text("customInstructions"),

@@ -10,14 +10,23 @@ use crate::fields::Field;
 use crate::fields::Kind::{Boolean, Count, Text, UndoPoint};
 use crate::schema::schema_of;
 
+pub(crate) const ONLY_RUN: Field = Field::optional("run", Count, "Only this run.");
+pub(crate) const AFTER_ENTRY: Field =
+    Field::optional("entryId", Text, "Only runs that changed files after this entry.");
+pub(crate) const WITH_DIFF: Field = Field::optional("diff", Boolean, "Adds a unified diff of each run.");
+pub(crate) const UNDONE_RUN: Field = Field::optional("run", Count, "Only this run, whatever followed it.");
+pub(crate) const UNDO_TO: Field = Field::optional(
+    "to",
+    UndoPoint,
+    "How far back: everything from this run or turn on, or everything after this entry.",
+)
+.not_with("run");
+pub(crate) const DRY_RUN: Field = Field::optional("dryRun", Boolean, "Only returns what would be done.");
+
 pub(crate) const GET_CHANGES: Row = Row {
     name: "get_changes",
     about: "Returns what runs changed in files: those of the file tools `write` and `edit`, and those of commands.",
-    fields: &[
-        Field::optional("run", Count, "Only this run."),
-        Field::optional("entryId", Text, "Only runs that changed files after this entry."),
-        Field::optional("diff", Boolean, "Adds a unified diff of each run."),
-    ],
+    fields: &[ONLY_RUN, AFTER_ENTRY, WITH_DIFF],
     result: Some(schema_of::<ChangesReport>()),
     action: Engine(|mut fields| Command::GetChanges {
         query: ChangesQuery {
@@ -32,16 +41,7 @@ pub(crate) const UNDO: Row = Row {
     name: "undo",
     about: "Restores files that runs changed; without `run` and `to`, those of the last run that is not undone. A file that has \
             changed since is a conflict and left alone; new files are moved away. The conversation stays. Refused during a run.",
-    fields: &[
-        Field::optional("run", Count, "Only this run, whatever followed it."),
-        Field::optional(
-            "to",
-            UndoPoint,
-            "How far back: everything from this run or turn on, or everything after this entry.",
-        )
-        .not_with("run"),
-        Field::optional("dryRun", Boolean, "Only returns what would be done."),
-    ],
+    fields: &[UNDONE_RUN, UNDO_TO, DRY_RUN],
     result: Some(schema_of::<RestoreReport>()),
     action: Engine(|mut fields| Command::Undo {
         target: target(fields.count("run"), &fields.object("to")),
@@ -52,7 +52,7 @@ pub(crate) const UNDO: Row = Row {
 pub(crate) const REDO: Row = Row {
     name: "redo",
     about: "Changes files again that the last `undo` restored, with the same checks. Refused during a run.",
-    fields: &[Field::optional("dryRun", Boolean, "Only returns what would be done.")],
+    fields: &[DRY_RUN],
     result: Some(schema_of::<RestoreReport>()),
     action: Engine(|fields| Command::Redo { dry_run: fields.flag("dryRun") }),
 };

@@ -202,6 +202,17 @@ impl HostCalls {
                 let (id, tool_call_id, tool_name) = (id.clone(), call_id, tool);
                 (Subject::Tool, HostRecord::ToolCall { id, tool_call_id, tool_name, arguments })
             }
+            // No client of this family offers to read and write files.
+            HostWork::ReadFile { path } => {
+                let (id, operation, url, content) =
+                    (id.clone(), "read", path.to_str().unwrap_or_default(), None);
+                (Subject::Address, HostRecord::UriRequest { id, operation, url, content })
+            }
+            HostWork::WriteFile { path, content } => {
+                let (id, operation, url, content) =
+                    (id.clone(), "write", path.to_str().unwrap_or_default(), Some(&**content));
+                (Subject::Address, HostRecord::UriRequest { id, operation, url, content })
+            }
             HostWork::Read { url } => {
                 let (id, operation, content) = (id.clone(), "read", None);
                 (Subject::Address, HostRecord::UriRequest { id, operation, url, content })

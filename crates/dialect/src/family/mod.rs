@@ -24,4 +24,5 @@ pub(crate) mod state_cache;
 pub(crate) mod steps;
 pub(crate) mod subagents;
 pub(crate) mod todo_phases;
+pub(crate) mod tree;
 pub(crate) mod user_interface;

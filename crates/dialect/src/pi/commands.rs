@@ -1,12 +1,10 @@
 //! The table of commands.
 
-use bowline_core::command::{Command, SessionQuery, SummaryInstructions, TreeFormat};
+use bowline_core::command::{Command, SessionQuery};
 
 use crate::command_table::Action::Engine;
 use crate::command_table::Row;
-use crate::family::answers::{
-    Commands, Entries, Levels, Navigated, Queues, Sessions, Switched, Tree, Written,
-};
+use crate::family::answers::{Commands, Entries, Levels, Queues, Sessions, Switched, Written};
 use crate::family::approvals;
 use crate::family::capabilities;
 use crate::family::commands as family;
@@ -17,8 +15,9 @@ use crate::family::limits;
 use crate::family::logins;
 use crate::family::pending_changes;
 use crate::family::subagents;
+use crate::family::tree;
 use crate::fields::Field;
-use crate::fields::Kind::{Boolean, Count, OneOf, Text};
+use crate::fields::Kind::{Count, OneOf, Text};
 use crate::protocol_info;
 use crate::sandbox;
 use crate::schema::schema_of;
@@ -95,45 +94,8 @@ pub(super) const TABLE: &[Row] = &[
         result: Some(schema_of::<Entries<'_>>()),
         action: Engine(|mut fields| Command::GetEntries { since: fields.optional_text("since") }),
     },
-    Row {
-        name: "get_tree",
-        about: "Returns the entries of the session file as a tree.",
-        fields: &[Field::optional(
-            "format",
-            OneOf(&["nested", "flat"]),
-            "`nested`, the default, for nodes within nodes; `flat` for a list, which has the same depth however long the session is.",
-        )],
-        result: Some(schema_of::<Tree<'_>>()),
-        action: Engine(|mut fields| Command::GetTree {
-            format: match fields.optional_text("format").as_deref() {
-                Some("flat") => TreeFormat::Flat,
-                _ => TreeFormat::Nested,
-            },
-        }),
-    },
-    Row {
-        name: "navigate_tree",
-        about: "Continues from another entry of the session. A run in progress is aborted first.",
-        fields: &[
-            Field::required(
-                "entryId",
-                Text,
-                "The entry. For a user message, the conversation continues before it, so that it can be edited.",
-            ),
-            Field::optional("summarize", Boolean, "Adds a summary of the abandoned branch."),
-            Field::optional(
-                "customInstructions",
-                Text,
-                "What the summary should focus on; only with `summarize`.",
-            ),
-        ],
-        result: Some(schema_of::<Navigated<'_>>()),
-        action: Engine(|mut fields| Command::NavigateTree {
-            entry: fields.text("entryId"),
-            summarize: fields.flag("summarize"),
-            instructions: fields.optional_text("customInstructions").map(SummaryInstructions::further),
-        }),
-    },
+    tree::GET_TREE,
+    tree::NAVIGATE_TREE,
     Row {
         name: "set_label",
         about: "Sets or removes the label of an entry.",
@@ -164,6 +126,7 @@ pub(super) const TABLE: &[Row] = &[
         action: Engine(|mut fields| Command::ListSessions {
             query: SessionQuery {
                 everywhere: fields.optional_text("scope").as_deref() == Some("all"),
+                folder: None,
                 search: fields.optional_text("search"),
                 limit: fields.count("limit"),
                 cursor: fields.optional_text("cursor"),

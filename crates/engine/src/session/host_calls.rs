@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use bowline_core::event::{Event, ToolReport};
-use bowline_core::host::{HostCall, HostProgress, HostReport};
+use bowline_core::host::{ClientFiles, HostCall, HostProgress, HostReport};
 use bowline_core::message::Arguments;
-use bowline_tools::{Progress, Tool};
+use bowline_tools::{Editor, Progress, Tool};
 use tokio::sync::Notify;
 
 use super::Session;
+use crate::client_editor::ClientEditor;
 use crate::host::{self, AddressTool, HostCallEnd, HostLink, HostRequest, OpenHostCall};
 use crate::input::Step;
 use crate::pending::{Awaited, PendingId};
@@ -17,12 +18,12 @@ use crate::pending::{Awaited, PendingId};
 impl Session {
     /// Asks the client to do something.
     pub(super) fn open_host_call(&mut self, request: HostRequest) {
-        let HostRequest { work, cancel, progress, reply } = request;
+        let HostRequest { work, cancel, progress, limit, reply } = request;
         if self.shutting_down || cancel.is_cancelled() {
             let _ = reply.send(HostCallEnd::Aborted);
             return;
         }
-        let limit = self.agent.settings().host_call_limit;
+        let limit = limit.or(self.agent.settings().host_call_limit);
         let heard = Arc::new(Notify::new());
         let open = OpenHostCall { progress, reply, heard: Arc::clone(&heard) };
         let id = self.pending.start(Awaited::HostCall(open), |reporter| async move {
@@ -67,6 +68,14 @@ impl Session {
             Some(access) => Arc::new(AddressTool { tool, access, link: self.host_link() }),
             None => tool,
         }
+    }
+
+    /// Has changes of files go through the client from now on, or not any more.
+    pub(super) fn set_client_files(&mut self, files: ClientFiles) {
+        let is_wanted = files.writes && self.agent.settings().editor_writes;
+        let folder = self.transcript.working_directory().to_owned();
+        let make = || Arc::new(ClientEditor::new(files, self.host_link(), folder)) as Arc<dyn Editor>;
+        self.editor = is_wanted.then(make);
     }
 
     /// Returns the way from a tool to the client.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bowline_core::command::{Command, Origin, Request};
 use bowline_core::event::{Event, LocalEvent};
-use bowline_core::policy::SlashCommands;
+use bowline_core::policy::{PromptAnswer, SlashCommands};
 use bowline_core::reply::{Answer, Disposition, Refusal};
 
 use super::Session;
@@ -59,7 +59,7 @@ impl Session {
         if self.agent.policy().slash_commands == SlashCommands::Sent || !message.images.is_empty() {
             return Some(request);
         }
-        match local_commands::meaning(&message.text) {
+        match local_commands::meaning(&message.text, self.agent.policy().slash_commands) {
             None => Some(request),
             Some(Meaning::Note(text)) => {
                 self.emit(Event::Local(LocalEvent::Output(text)));
@@ -67,10 +67,12 @@ impl Session {
                 None
             }
             Some(Meaning::Command(local, command)) => {
-                if local.takes_long() {
+                let is_replied =
+                    local.takes_long() && self.agent.policy().prompt_answer != PromptAnswer::OnSettled;
+                if is_replied {
                     self.reply(request.origin.clone(), Ok(handled()));
                 }
-                let origin = self.local_commands.start(local, request.origin, local.takes_long());
+                let origin = self.local_commands.start(local, request.origin, is_replied);
                 Some(Request { origin, command })
             }
         }

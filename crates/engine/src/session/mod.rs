@@ -60,7 +60,7 @@ use bowline_core::message::BashExecutionMessage;
 use bowline_core::reply::{Answer, Refusal, Reply};
 use bowline_core::ui::{DialogAnswer, Screen};
 use bowline_extension::Resources;
-use bowline_tools::Toolbox;
+use bowline_tools::{Editor, Toolbox};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -160,6 +160,8 @@ pub struct Session {
     quits_when_idle: bool,
     /// The schemes of the addresses that the client serves.
     addresses: Addresses,
+    /// What changes of files go through, if the client wants that.
+    editor: Option<Arc<dyn Editor>>,
     /// What the file says of the sandbox.
     noted_sandbox: Option<NotedSandbox>,
     approvals: Approvals,
@@ -252,6 +254,7 @@ impl Session {
             idle_waiters: Vec::new(),
             quits_when_idle: false,
             addresses: Addresses::default(),
+            editor: None,
             noted_sandbox: None,
             approvals: Approvals::default(),
             agent,

@@ -88,6 +88,7 @@ impl Session {
             call_id: None,
             todos: self.todos.list.clone(),
             grants: Grants::default(),
+            editor: None,
         };
         let tool = match builtin {
             true => self.instructions.built_in_tool(name),
@@ -186,7 +187,7 @@ impl Session {
         let watched =
             self.watch_call(&*tool, call_id.as_deref().unwrap_or_default(), &arguments, !grants.is_empty());
         let tool = self.with_addresses(tool, &arguments);
-        let todos = self.todos.list.clone();
+        let (todos, editor) = (self.todos.list.clone(), self.editor.clone());
         let task = self.pending.start(Awaited::Call { index }, |reporter| {
             let context = CallContext {
                 working_directory,
@@ -198,6 +199,7 @@ impl Session {
                 call_id,
                 todos,
                 grants,
+                editor,
             };
             let arguments = (*arguments).clone();
             let task_reporter = reporter.clone();

@@ -139,6 +139,7 @@ impl World {
             call_id: None,
             todos: bowline_tools::TodoList::default(),
             grants: bowline_core::sandbox::Grants::default(),
+            editor: None,
         }
     }
 

@@ -188,6 +188,7 @@ async fn run_call(
         call_id: call.call_id,
         todos: TodoList::default(),
         grants: Grants::default(),
+        editor: None,
     };
     let outcome = match toolbox.get(&call.tool) {
         Some(tool) => tool.call(context, call.arguments).await,

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use bowline_core::command::QueueMode;
 
 use super::{LONGEST_MS, Setting};
-use crate::settings::value::Kind::{Choice, Number, Text, Texts};
+use crate::settings::value::Kind::{Choice, Number, Switch, Text, Texts};
 
 const MOST_PARALLEL_TOOLS: u64 = 1000;
 const QUEUE_MODES: &[&str] = &["one-at-a-time", "all"];
@@ -76,5 +76,12 @@ pub(super) const SETTINGS: &[Setting] = &[
         default: "1800000",
         example: "60000",
         about: "how long a client may send neither a result nor an update for a call of one of [its tools](host-tools.md); 0 means unlimited",
+    },
+    Setting {
+        path: "acp.editorWrites",
+        kind: Switch(|file, value| file.editor_writes = Some(value)),
+        default: "true",
+        example: "false",
+        about: "whether `edit` and `write` go through [editors](acp.md#files) that offer it, so that changes can be reviewed there",
     },
 ];

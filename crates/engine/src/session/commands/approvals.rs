@@ -1,6 +1,7 @@
 //! Commands about what users are asked.
 
 use bowline_core::ask::{ApprovalForm, AskAnswer, AskId, Decision, Question, Remembered};
+use bowline_core::host::ClientFiles;
 use bowline_core::reply::{Answer, ApprovalState, Refusal, RefusalCode};
 use bowline_core::sandbox::AskMode;
 use bowline_core::ui::{Screen, WidgetInput};
@@ -36,6 +37,7 @@ impl Session {
         approvals: Option<ApprovalForm>,
         changes: Option<bool>,
         screen: Option<Option<Screen>>,
+        files: Option<ClientFiles>,
     ) -> Answer {
         if let Some(form) = approvals {
             self.approvals.client_declared(form == ApprovalForm::Record);
@@ -46,6 +48,9 @@ impl Session {
         if let Some(screen) = screen {
             self.switches.screen = screen;
             self.mirror();
+        }
+        if let Some(files) = files {
+            self.set_client_files(files);
         }
         Answer::Done
     }

@@ -1,7 +1,6 @@
 //! The commands that a prompt can name.
 
 use bowline_core::command::Origin;
-use bowline_core::policy::SlashCommands;
 use bowline_core::reply::{Answer, Refusal, RefusalCode};
 
 use crate::local_commands;
@@ -13,9 +12,7 @@ impl Session {
     /// are read.
     pub(super) fn get_commands(&mut self, origin: Origin) {
         let mut commands = Vec::new();
-        if self.agent.policy().slash_commands == SlashCommands::CarriedOut {
-            commands.extend(local_commands::listed());
-        }
+        commands.extend(local_commands::listed(self.agent.policy().slash_commands));
         commands.extend(self.extensions.commands().iter().cloned());
         let resources = self.instructions.resources().clone();
         if resources.is_none() {

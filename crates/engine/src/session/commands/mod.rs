@@ -139,8 +139,8 @@ impl Session {
             Command::SetSessionName { name } => self.set_session_name(&name),
             Command::SetTodos { phases } => self.set_todos(phases),
             Command::SetApprovals { ask } => self.set_approvals(ask),
-            Command::SetClientCapabilities { approvals, changes, screen } => {
-                Ok(self.set_client_capabilities(approvals, changes, screen))
+            Command::SetClientCapabilities { approvals, changes, screen, files } => {
+                Ok(self.set_client_capabilities(approvals, changes, screen, files))
             }
             Command::WidgetInput { key, input } => self.widget_input(&key, &input),
             Command::AnswerApproval { approval, decision, message } => {

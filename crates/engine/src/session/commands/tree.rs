@@ -80,8 +80,11 @@ impl Session {
     /// Lists sessions in the background.
     pub(super) fn list_sessions(&mut self, origin: Origin, query: SessionQuery) {
         let default = ListQuery::default();
-        let scope =
-            if query.everywhere { Scope::All } else { Scope::Directory(self.working_directory.clone()) };
+        let scope = match query.folder {
+            Some(folder) => Scope::Directory(folder),
+            None if query.everywhere => Scope::All,
+            None => Scope::Directory(self.working_directory.clone()),
+        };
         let limit = query.limit.unwrap_or(default.limit);
         let query = ListQuery { scope, search: query.search, cursor: query.cursor, limit };
         self.with_store(origin, move |store| {
