@@ -51,7 +51,10 @@ fn unknown_words_and_flags_are_refused_with_a_suggestion() {
         check_refused(&arguments, &text);
     }
     // What is nothing like a known word may be a key.
-    check_refused(&["auth", "sk-secret"], "unknown subcommand of auth (there are list, set, login, remove, check)");
+    check_refused(
+        &["auth", "sk-secret"],
+        "unknown subcommand of auth (there are list, set, login, remove, check)",
+    );
     check_refused(
         &["auth", "list", "--session", "x"],
         "--session is not an option of bowline auth (see bowline help auth)",
