@@ -46,7 +46,8 @@ class Client:
         for name, text in dict(files).items():
             (home / name).parent.mkdir(parents=True, exist_ok=True)
             (home / name).write_text(text)
-        command = [BOWLINE, "--mode", "rpc", "--model", model, *map(str, arguments)]
+        choice = ["--model", model] if model else []
+        command = [BOWLINE, "--mode", "rpc", *choice, *map(str, arguments)]
         environment = environment_of(home, dict(variables))
         self.errors = open(home / "stderr", "w+")
         self.process = subprocess.Popen(

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::custom_content::CustomContent;
 use crate::error_kind::ErrorKind;
+use crate::thinking::ThinkingLevel;
 use crate::usage::Usage;
 
 /// The arguments of a tool call, in the order in which the model wrote them.
@@ -80,6 +81,9 @@ pub struct AssistantMessage {
     pub provider: String,
     #[serde(default)]
     pub model: String,
+    /// The thinking level of the request, if a virtual model chose the model and the level.
+    #[serde(default, deserialize_with = "known_level", skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<ThinkingLevel>,
     #[serde(default)]
     pub usage: Usage,
     #[serde(default)]
@@ -391,6 +395,12 @@ fn text_or_blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Cont
 fn known_error_kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ErrorKind>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(value.as_str().and_then(ErrorKind::parse))
+}
+
+/// Reads a thinking level; one of another program that is not known is ignored.
+fn known_level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ThinkingLevel>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(value.as_str().and_then(ThinkingLevel::parse))
 }
 
 /// Reads what a tool spent. Whatever else other programs mean by the name is ignored: a result is not given up for that.

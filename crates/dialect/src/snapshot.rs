@@ -223,6 +223,7 @@ mod tests {
             api: String::new(),
             provider: String::new(),
             model: String::new(),
+            thinking_level: None,
             usage: Usage::default(),
             stop_reason: StopReason::Pending,
             timestamp: 0,

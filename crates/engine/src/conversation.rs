@@ -12,6 +12,10 @@ pub(crate) struct Conversation {
     messages: Vec<Arc<Message>>,
     /// The entry of each message, in step with `messages`.
     entries: Vec<EntryName>,
+    /// The provider and the id of the model that was last chosen on the branch.
+    chosen_model: Option<(String, String)>,
+    /// Those of the model in use at the end of it: the one that answered last, or one that was chosen after it.
+    last_model: Option<(String, String)>,
     /// The newest compaction of the branch.
     last_compaction: Option<CompactionEntry>,
     /// The first message after that compaction. Token counts reported before it are about another conversation.
@@ -25,6 +29,8 @@ impl Conversation {
         let first_after = context.last_compaction.as_ref().map_or(0, |compaction| compaction.first_after);
         Self {
             messages: context.messages,
+            chosen_model: context.chosen_model,
+            last_model: context.model,
             entries: context.sources.iter().map(|id| EntryName::from(id.as_str())).collect(),
             last_compaction: context.last_compaction,
             first_after_compaction: first_after,
@@ -54,7 +60,21 @@ impl Conversation {
         &self.messages[self.first_after_compaction.min(self.messages.len())..]
     }
 
+    /// Returns the model that was last chosen on the branch, and the one in use at the end of it.
+    pub fn models(&self) -> (Option<&(String, String)>, Option<&(String, String)>) {
+        (self.chosen_model.as_ref(), self.last_model.as_ref())
+    }
+
+    /// Notes that a model was chosen.
+    pub fn choose_model(&mut self, provider: &str, id: &str) {
+        self.chosen_model = Some((provider.to_owned(), id.to_owned()));
+        self.last_model.clone_from(&self.chosen_model);
+    }
+
     pub fn push(&mut self, message: Arc<Message>, entry: EntryName) {
+        if let Some(answer) = message.as_assistant() {
+            self.last_model = Some((answer.provider.clone(), answer.model.clone()));
+        }
         self.messages.push(message);
         self.entries.push(entry);
         self.ends_with_compaction = false;

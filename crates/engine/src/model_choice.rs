@@ -37,7 +37,10 @@ pub(crate) struct ModelChoice {
 /// What a session's file says of models and levels.
 #[derive(Debug, Clone, Default)]
 struct Stored {
+    /// The model of the last answer, or one that was chosen after it.
     model: Option<(String, String)>,
+    /// The model that was last chosen. It counts if it is virtual: answers name the models that it passes requests on to.
+    chosen_model: Option<(String, String)>,
     thinking_level: Option<ThinkingLevel>,
     /// The model that the level was chosen for.
     thinking_level_model: Option<(String, String)>,
@@ -49,6 +52,7 @@ impl ModelChoice {
     pub fn for_session(defaults: ModelDefaults, context: &Context, providers: &Providers) -> Self {
         let stored = Stored {
             model: context.model.clone(),
+            chosen_model: context.chosen_model.clone(),
             thinking_level: context.thinking_level,
             thinking_level_model: context.thinking_level_model.clone(),
         };
@@ -76,7 +80,8 @@ impl ModelChoice {
 
     fn from_stored(defaults: ModelDefaults, context: Stored, providers: &Providers) -> Self {
         let find = |(provider, id): &(String, String)| providers.find_stored(provider, id);
-        let stored = context.model.as_ref().and_then(find);
+        let chosen = context.chosen_model.as_ref().and_then(find).filter(|model| providers.is_virtual(model));
+        let stored = chosen.or_else(|| context.model.as_ref().and_then(find));
         let usable = stored.filter(|model| providers.check_credentials(model).is_ok());
         let current = defaults.chosen_model.clone().or(usable).or_else(|| defaults.default_model.clone());
         // Nobody chose a level that was the only one of its model.

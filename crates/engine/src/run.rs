@@ -32,6 +32,8 @@ pub(crate) struct Run {
     shown: Shown,
     /// How often the current call was retried.
     retries: u32,
+    /// The answer that failed, if the call is made again for that.
+    failed_answer: Option<Arc<Message>>,
     /// Why the session can no longer be written, if so.
     storage_failure: Option<String>,
     /// Whether the conversation was compacted for being too long since the user's last message.
@@ -121,6 +123,7 @@ impl Run {
             messages,
             shown: Shown::default(),
             retries: 0,
+            failed_answer: None,
             storage_failure: None,
             overflow_handled: false,
             started_turns: 0,
@@ -232,6 +235,15 @@ impl Run {
     /// Ends a series of retries and returns how many there were.
     pub fn take_retries(&mut self) -> u32 {
         std::mem::take(&mut self.retries)
+    }
+
+    /// Notes the answer for whose failure the call is made again.
+    pub fn set_failed_answer(&mut self, answer: Option<Arc<Message>>) {
+        self.failed_answer = answer;
+    }
+
+    pub fn failed_answer(&self) -> Option<&Arc<Message>> {
+        self.failed_answer.as_ref()
     }
 
     pub fn storage_failure(&self) -> Option<&str> {

@@ -69,7 +69,14 @@ impl Transcript {
 
     /// Writes an entry that is not a message.
     pub fn append(&mut self, body: EntryBody) -> Result<EntryName, Refusal> {
+        let chosen = match &body {
+            EntryBody::ModelChange { provider, model_id } => Some((provider.clone(), model_id.clone())),
+            _ => None,
+        };
         let entry = self.file_mut()?.append(body).map_err(cannot_be_written)?;
+        if let Some((provider, id)) = chosen {
+            self.conversation.choose_model(&provider, &id);
+        }
         let entry = EntryName::from(entry.as_str());
         if let Some(appended) = &mut self.appended {
             appended.push(Arc::clone(&entry));

@@ -16,6 +16,7 @@ use crate::providers::Providers;
 use crate::registry::{Registry, check};
 use crate::request::{AnswerStream, ModelRequest};
 use crate::setting_value::SettingValue;
+use crate::virtual_models::VIRTUAL_API;
 use crate::{replay, scripted};
 
 /// The API of models whose answers are written by whoever added them.
@@ -117,9 +118,23 @@ impl Additions {
         self.remove_where(|added| !names.contains(&added.name));
     }
 
-    /// Removes all that were added.
+    /// Removes all that were added, virtual models as well.
     pub fn clear(&self) {
         self.remove_where(|_| true);
+        self.keep_only_virtual(|_| false);
+    }
+
+    pub(crate) fn owner(&self) -> u64 {
+        self.owner
+    }
+
+    pub(crate) fn by(&self) -> AddedBy {
+        self.by
+    }
+
+    /// Replaces the known models by what `change` returns, if anything.
+    pub(crate) fn change(&self, change: impl FnOnce(&Registry) -> Option<Registry>) {
+        self.providers.change_registry(change);
     }
 
     fn remove_where(&self, is_meant: impl Fn(&Added) -> bool) {
@@ -178,7 +193,8 @@ fn take_apis(settings: &mut Value) -> String {
     let named = take(settings);
     let models = settings.get_mut("models").and_then(Value::as_array_mut).into_iter().flatten();
     let first = models.map(take).fold(None, |first, next| first.or(next));
-    named.or(first).unwrap_or_else(|| FOREIGN_API.to_owned())
+    let api = named.or(first).filter(|api| api != VIRTUAL_API);
+    api.unwrap_or_else(|| FOREIGN_API.to_owned())
 }
 
 impl Drop for Additions {

@@ -7,7 +7,7 @@ use bowline_core::message::{
     AssistantContent, AssistantMessage, StopReason, TextBlock, ThinkingBlock, ToolCall,
 };
 use bowline_core::stream::{BlockKind, TokenCounts, Update};
-use bowline_core::{Model, StreamEvent, Usage};
+use bowline_core::{Model, StreamEvent, ThinkingLevel, Usage};
 
 use crate::arguments::{self, TooComplex};
 use crate::limits::{NOTE_TEXT, shorten};
@@ -32,6 +32,7 @@ impl Assembly {
             api: model.api.clone(),
             provider: model.provider.clone(),
             model: model.id.clone(),
+            thinking_level: None,
             usage: Usage::default(),
             stop_reason: StopReason::Pending,
             timestamp,
@@ -44,6 +45,11 @@ impl Assembly {
             completed_at: None,
         };
         Self { model, message, arguments: Vec::new(), refused: Vec::new(), done: false }
+    }
+
+    /// Has the message say the thinking level of the request.
+    pub fn set_thinking_level(&mut self, level: ThinkingLevel) {
+        self.message.thinking_level = Some(level);
     }
 
     /// Applies one event. Takes time proportional to the event, not to the message. Events of a block that was never

@@ -50,6 +50,7 @@ mod setting_value;
 mod sharing;
 mod sse;
 mod transport;
+mod virtual_models;
 
 pub use added::{AddedBy, Additions, AnswerSource, NewProvider};
 pub use address::shown as shown_address;
@@ -71,3 +72,6 @@ pub use request_hooks::{HookFuture, RequestHooks};
 pub use secret::Secret;
 pub use setting_value::runs_setting_command;
 pub use transport::Timeouts;
+pub use virtual_models::{
+    Answered, NewVirtualModel, Route, RouteReason, RouteRequest, Routed, Router, VIRTUAL_API, latest_answer,
+};

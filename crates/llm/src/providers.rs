@@ -29,6 +29,7 @@ use crate::scripted;
 use crate::secret::Secret;
 use crate::setting_value::{CommandCache, SettingValue};
 use crate::transport::{self, Outgoing, Prepared, Timeouts, Transport};
+use crate::virtual_models::{self, VIRTUAL_API};
 
 /// What the crate may know of its environment.
 #[derive(Clone, Default)]
@@ -107,6 +108,7 @@ impl Providers {
     pub fn without_additions(&self) -> Self {
         let registry = self.registry();
         let registry = registry.without(|_| true).map_or(registry, Arc::new);
+        let registry = registry.without_virtual(|_| true).map_or(registry, Arc::new);
         Self { inner: Arc::clone(&self.inner), registry: Arc::new(Mutex::new(registry)) }
     }
 
@@ -127,6 +129,9 @@ impl Providers {
             return scripted::stream(&self.inner.scripts, &request);
         }
         let registry = self.registry();
+        if registry.virtual_model(&request.model.provider, &request.model.id).is_some() {
+            return failed(unsupported(&request.model));
+        }
         if let Some(source) = registry.source(&request.model.provider) {
             let provider = request.model.provider.clone();
             let inner = Arc::clone(&self.inner);
@@ -204,7 +209,10 @@ impl Providers {
             }
             let models = registry.models(&provider);
             let known = models.iter().map(|known| Arc::clone(&known.model));
-            Some(known.filter(|model| answers_itself || api::find(&model.api).is_some()).collect())
+            let can_be_called = |model: &Arc<Model>| {
+                answers_itself || api::find(&model.api).is_some() || model.api == VIRTUAL_API
+            };
+            Some(known.filter(can_be_called).collect())
         })
     }
 
@@ -222,7 +230,9 @@ impl Providers {
 
     /// Returns whether bowline supports the API of a model.
     pub fn is_supported(&self, model: &Model) -> bool {
-        self.registry().source(&model.provider).is_some() || api::find(&model.api).is_some()
+        self.registry().source(&model.provider).is_some()
+            || api::find(&model.api).is_some()
+            || self.is_virtual(model)
     }
 
     /// Returns the tokens that requests to a model allow for thinking at a level, if they state them. A conversation
@@ -239,6 +249,10 @@ impl Providers {
     /// Returns whether a model can be used, as far as that is known without a network.
     pub fn check_credentials(&self, model: &Model) -> Result<(), StreamError> {
         let registry = self.registry();
+        let is_virtual = registry.virtual_model(&model.provider, &model.id).is_some();
+        if model.api == VIRTUAL_API && !is_virtual {
+            return Err(virtual_models::missing(model));
+        }
         let needs_none = model.provider == scripted::PROVIDER || model.provider == replay::PROVIDER;
         if needs_none || answers_without_key(&registry, &model.provider) {
             return Ok(());
@@ -249,7 +263,7 @@ impl Providers {
         if !registry.has(&model.provider) {
             return Err(not_there(model));
         }
-        if api::find(&model.api).is_none() {
+        if !is_virtual && api::find(&model.api).is_none() {
             return Err(unsupported(model));
         }
         self.inner.key_sources(&registry, &model.provider, &self.inner.auth()).check()
@@ -504,12 +518,14 @@ impl std::fmt::Debug for Sources {
             .finish_non_exhaustive()
     }
 }
-/// Tells whether whoever added a provider answers its requests, and says nothing about a key or a login for them.
+/// Tells whether whoever added a provider answers its requests, and says nothing about a key or a login for them, or
+/// whether the provider has virtual models only.
 fn answers_without_key(registry: &Registry, provider: &str) -> bool {
     let has_key = |settings: &ProviderSettings| settings.api_key.is_some();
-    registry.source(provider).is_some()
+    let is_answered = registry.source(provider).is_some()
         && !registry.settings(provider).is_some_and(has_key)
-        && !needs_login(registry, provider)
+        && !needs_login(registry, provider);
+    is_answered || registry.is_virtual(provider)
 }
 
 /// Tells whether a provider cannot be used without a login or a key.

@@ -16,6 +16,7 @@ use crate::local_servers::{self, LocalServer};
 use crate::models_file::{ModelSettings, ModelsFile, ProviderSettings};
 use crate::secret::Secret;
 use crate::setting_value::SettingValue;
+use crate::virtual_models::AddedVirtual;
 
 /// Defaults for a model that the file does not specify fully.
 pub(crate) const DEFAULT_CONTEXT_WINDOW: u64 = 128_000;
@@ -39,6 +40,8 @@ pub(crate) struct Registry {
     addresses: Arc<HashMap<&'static str, String>>,
     /// The providers that were added while the program runs.
     added: Vec<Added>,
+    /// The virtual models that were added.
+    virtual_models: Vec<AddedVirtual>,
     /// The models of the providers used so far.
     parsed: Mutex<HashMap<String, Arc<[Known]>>>,
 }
@@ -62,6 +65,7 @@ impl Registry {
             file: Arc::new(file),
             addresses: Arc::new(addresses(environment)),
             added: Vec::new(),
+            virtual_models: Vec::new(),
             parsed: Mutex::default(),
         };
         let Some(path) = models_file else { return Ok(new(ModelsFile::default())) };
@@ -81,18 +85,51 @@ impl Registry {
         let mut all: Vec<Added> =
             self.added.iter().filter(|known| known.name != added.name).cloned().collect();
         all.push(added);
-        self.with_only(all)
+        self.with_only(all, self.virtual_models.clone())
     }
 
     /// Returns a registry without some of the added providers; `None` if that changes nothing.
     pub(crate) fn without(&self, is_removed: impl Fn(&Added) -> bool) -> Option<Self> {
         let all: Vec<Added> = self.added.iter().filter(|added| !is_removed(added)).cloned().collect();
-        (all.len() < self.added.len()).then(|| self.with_only(all))
+        (all.len() < self.added.len()).then(|| self.with_only(all, self.virtual_models.clone()))
     }
 
-    fn with_only(&self, added: Vec<Added>) -> Self {
+    /// Returns a registry with a further virtual model, in place of the one of its name.
+    pub(crate) fn with_virtual(&self, added: AddedVirtual) -> Self {
+        let is_other = |known: &&AddedVirtual| {
+            known.model.provider != added.model.provider || known.model.id != added.model.id
+        };
+        let mut all: Vec<_> = self.virtual_models.iter().filter(is_other).cloned().collect();
+        all.push(added);
+        self.with_only(self.added.clone(), all)
+    }
+
+    /// Returns a registry without some of the virtual models; `None` if that changes nothing.
+    pub(crate) fn without_virtual(&self, is_removed: impl Fn(&AddedVirtual) -> bool) -> Option<Self> {
+        let all: Vec<_> = self.virtual_models.iter().filter(|known| !is_removed(known)).cloned().collect();
+        (all.len() < self.virtual_models.len()).then(|| self.with_only(self.added.clone(), all))
+    }
+
+    fn with_only(&self, added: Vec<Added>, virtual_models: Vec<AddedVirtual>) -> Self {
         let (file, addresses) = (Arc::clone(&self.file), Arc::clone(&self.addresses));
-        Self { file, addresses, added, parsed: Mutex::default() }
+        Self { file, addresses, added, virtual_models, parsed: Mutex::default() }
+    }
+
+    /// Returns the virtual model of this name.
+    pub(crate) fn virtual_model(&self, provider: &str, id: &str) -> Option<&AddedVirtual> {
+        self.virtual_models.iter().find(|known| known.model.provider == provider && known.model.id == id)
+    }
+
+    /// Tells whether a provider has virtual models and nothing else.
+    pub(crate) fn is_virtual(&self, provider: &str) -> bool {
+        self.virtual_models.iter().any(|known| known.model.provider == provider)
+            && self.added(provider).is_none()
+            && !self.is_permanent(provider)
+    }
+
+    /// Tells whether a provider lists a model of this name.
+    pub(crate) fn lists(&self, provider: &str, id: &str) -> bool {
+        self.models(provider).iter().any(|known| known.model.id == id)
     }
 
     /// Returns a provider that was added.
@@ -106,7 +143,7 @@ impl Registry {
     }
 
     pub(crate) fn has_added(&self) -> bool {
-        !self.added.is_empty()
+        !self.added.is_empty() || !self.virtual_models.is_empty()
     }
 
     /// Returns what answers for a provider in place of an API.
@@ -122,6 +159,13 @@ impl Registry {
         let local = local_servers::SERVERS.iter().map(|server| server.id);
         let further = built_in.chain(local).filter(|name| self.permanent_settings(name).is_none());
         let added = self.added.iter().map(|added| added.name.as_str());
+        let further_virtual = self.virtual_models.iter().enumerate().filter(|(at, known)| {
+            let is_first = !self.virtual_models[..*at]
+                .iter()
+                .any(|before| before.model.provider == known.model.provider);
+            is_first && self.added(&known.model.provider).is_none()
+        });
+        let added = added.chain(further_virtual.map(|(_, known)| known.model.provider.as_str()));
         own.chain(further).chain(added.filter(|name| !self.is_permanent(name)))
     }
 
@@ -132,7 +176,7 @@ impl Registry {
 
     /// Tells whether a provider is known, by itself or because it was added.
     pub(crate) fn has(&self, provider: &str) -> bool {
-        self.added(provider).is_some() || self.is_permanent(provider)
+        self.added(provider).is_some() || self.is_permanent(provider) || self.is_virtual(provider)
     }
 
     /// Returns the file's settings for a provider.
@@ -152,7 +196,7 @@ impl Registry {
         if let Some(models) = parsed.get(provider) {
             return Arc::clone(models);
         }
-        let models: Arc<[Known]> = self.merge(provider).into();
+        let models: Arc<[Known]> = self.with_virtual_models(provider, self.merge(provider)).into();
         if models.is_empty() {
             // Lookups of unknown providers must not fill the memory.
             return models;
@@ -230,6 +274,17 @@ impl Registry {
             built_in.clear();
         }
         merge(provider, self.settings(provider), built_in, pattern.as_ref())
+    }
+}
+
+impl Registry {
+    /// Returns the models of a provider with its virtual ones, which hide others of their names.
+    fn with_virtual_models(&self, provider: &str, mut models: Vec<Known>) -> Vec<Known> {
+        for added in self.virtual_models.iter().filter(|added| added.model.provider == provider) {
+            models.retain(|known| known.model.id != added.model.id);
+            models.push(Known::new(Model::clone(&added.model), Vec::new()));
+        }
+        models
     }
 }
 

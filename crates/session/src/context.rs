@@ -21,6 +21,8 @@ pub struct Context {
     pub sources: Vec<EntryId>,
     /// The provider and the id of the last model in use.
     pub model: Option<(String, String)>,
+    /// The provider and the id of the model that was last chosen: another one if that is virtual and passes requests on.
+    pub chosen_model: Option<(String, String)>,
     pub thinking_level: Option<ThinkingLevel>,
     /// The model that was in use when that level was set.
     pub thinking_level_model: Option<(String, String)>,
@@ -165,9 +167,13 @@ impl Context {
             match node.kind {
                 Kind::ModelChange | Kind::Message
                     if self.model.is_none()
-                        || (self.thinking_level.is_some() && self.thinking_level_model.is_none()) =>
+                        || (self.thinking_level.is_some() && self.thinking_level_model.is_none())
+                        || (self.chosen_model.is_none() && node.kind == Kind::ModelChange) =>
                 {
                     let model = decode::model(node.kind, &storage.read(node)?);
+                    if node.kind == Kind::ModelChange && self.chosen_model.is_none() {
+                        self.chosen_model.clone_from(&model);
+                    }
                     if self.thinking_level.is_some() && self.thinking_level_model.is_none() {
                         self.thinking_level_model.clone_from(&model);
                     }

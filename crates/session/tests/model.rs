@@ -58,6 +58,7 @@ fn answer(text: String, tokens: u64) -> Message {
         api: "api".into(),
         provider: "answering".into(),
         model: format!("m{tokens}"),
+        thinking_level: None,
         usage: Usage { input: tokens, ..Usage::default() },
         stop_reason: StopReason::Stop,
         timestamp: 3,

@@ -5,6 +5,7 @@ import { runAs } from "../host/current.mjs";
 import { SERVERS_CHANGE, mcpServerApi } from "./mcp_servers.mjs";
 import { customMessage, userMessage } from "./command_context.mjs";
 import { execute } from "./exec.mjs";
+import { virtualModelApi } from "./virtual_models.mjs";
 
 /** Returns the API of an instance of an extension. */
 export function createApi(host, runtime) {
@@ -13,8 +14,9 @@ export function createApi(host, runtime) {
   const api = {
     ...registering(host, runtime),
     ...acting(host, runtime),
-    ...accepting(host, runtime),
+    ...accepting(runtime),
     ...mcpServerApi(host, runtime),
+    ...virtualModelApi(host, runtime),
     exec: (command, parameters, options) => {
       usable();
       return execute(command, parameters, options?.cwd ?? host.state.cwd, options);
@@ -167,21 +169,14 @@ function acting(host, runtime) {
   };
 }
 
-/** What has no effect without a terminal, or that only later versions of pi have. */
-function accepting(host, runtime) {
+/** What has no effect without a terminal. */
+function accepting(runtime) {
   const accept = () => runtime.assertUsable();
-  // Reported and not thrown: the rest of the extension works without it.
-  const refuse = (name, instead) => () => {
-    runtime.assertUsable();
-    runtime.extension.report(name, new Error(`bowline does not serve ${name}() to extensions; ${instead}`));
-  };
   return {
     registerShortcut: accept,
     registerMessageRenderer: accept,
     registerEntryRenderer: accept,
     registerMarkdownTransformer: accept,
     registerToolRenderer: accept,
-    registerVirtualModel: refuse("registerVirtualModel", "register a provider with the model"),
-    unregisterVirtualModel: accept,
   };
 }

@@ -3,10 +3,8 @@
 import { runAs } from "./current.mjs";
 import { messageOf, stackOf } from "./errors.mjs";
 import { within } from "./loading.mjs";
-import { asFields, difference, offered } from "./registration.mjs";
+import { NOTHING, asFields, difference, offered } from "./registration.mjs";
 import { Runtime } from "./runtime.mjs";
-
-const NOTHING = { tools: new Map(), commands: new Map(), flags: new Map(), hooks: new Map(), providers: new Map(), mcpServers: new Map() };
 
 /** An extension of pi. */
 export class Extension {

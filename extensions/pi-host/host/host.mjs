@@ -7,6 +7,8 @@ import { EventBus } from "../api/event_bus.mjs";
 import { runTool } from "../api/tools.mjs";
 import { SERVERS_CHANGE } from "../api/mcp_servers.mjs";
 import { createUi } from "../api/ui.mjs";
+import { route } from "../api/virtual_models.mjs";
+import { virtualEntry } from "../model/virtual_model.mjs";
 import { currentRuntime, runAs } from "./current.mjs";
 import { dispatch } from "./dispatch.mjs";
 import { Entries } from "./entries.mjs";
@@ -93,6 +95,11 @@ export class Host {
   /** Returns all extensions, in the order in which they are loaded. */
   extensions() {
     return [...this.#extensions.values()];
+  }
+
+  /** Returns the entries of the virtual models of all extensions. */
+  virtualModels() {
+    return this.extensions().flatMap(({ runtime }) => [...runtime.virtualModels.values()].map(virtualEntry));
   }
 
   /** Tells the engine what each extension offers now. */
@@ -290,6 +297,10 @@ export class Host {
     });
   }
 
+  route(record) {
+    void this.#answer(record, (extension, call) => runAs(extension.runtime, call, () => route(this, extension, record, call)));
+  }
+
   cancel({ id, reason }) {
     const controller = this.#calls.get(id);
     if (!controller) return;
@@ -326,6 +337,9 @@ const HANDLERS = {
   },
   provider(record) {
     this.provider(record);
+  },
+  route(record) {
+    this.route(record);
   },
   state({ ext, patch }) {
     this.mirror.apply(ext, patch ?? {});

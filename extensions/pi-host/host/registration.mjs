@@ -1,6 +1,7 @@
 // What an extension offers and wants, as records, and what has changed of it.
 
 import { engineConfig } from "../api/mcp_servers.mjs";
+import { virtualRecord } from "../model/virtual_model.mjs";
 import { toJson } from "../records.mjs";
 
 /** Events that nobody waits for, whatever an extension does in them. */
@@ -21,7 +22,10 @@ const KNOWN_EVENTS = new Set([
 /** Events that the host needs of every extension, because they begin and end its instances. */
 const OF_LIFECYCLE = ["session_start", "session_shutdown"];
 
-const KINDS = ["tools", "commands", "flags", "hooks", "providers", "mcpServers"];
+const KINDS = ["tools", "commands", "flags", "hooks", "providers", "mcpServers", "virtualModels"];
+
+/** What an instance offers that is not known yet. */
+export const NOTHING = Object.fromEntries(KINDS.map((kind) => [kind, new Map()]));
 
 /** Returns what an instance of an extension offers, by kind and name; its MCP servers if bowline is to connect them. */
 export function offered(runtime, { connectsServers = true } = {}) {
@@ -31,6 +35,7 @@ export function offered(runtime, { connectsServers = true } = {}) {
     flags: byName([...runtime.flags].map(([name, flag]) => flagRecord(name, flag))),
     hooks: new Map(hookRecords(runtime).map((hook) => [hook.event, hook])),
     providers: byName([...runtime.providers.values()]),
+    virtualModels: byName([...runtime.virtualModels.values()].map(virtualRecord)),
     mcpServers: byName(connectsServers ? [...runtime.mcpServers].map(serverRecord) : []),
   };
 }

@@ -13,6 +13,8 @@ export class Runtime {
   flags = new Map();
   providers = new Map();
   mcpServers = new Map();
+  /** The definitions of virtual models, by their names. */
+  virtualModels = new Map();
   #state = "loading";
   #unsubscribers = new Set();
 

@@ -37,6 +37,7 @@ function connectShims() {
     requestSync: (method, params) => requests.requestSync(host.attributed(), method, params),
     notify: (method, params) => requests.notify(host.attributed(), method, params),
     models: (which) => services.models(which),
+    virtualModels: () => host.virtualModels(),
     authStatus: (provider) => services.authStatus(provider),
     invalidateModels: () => services.invalidateModels(),
     currentExtension: () => currentRuntime()?.extension,

@@ -4,6 +4,7 @@ import { bridge } from "../bridge.mjs";
 import { completeMessage, convertToLlm } from "../session/messages.mjs";
 import { streamsItself } from "./registrations.mjs";
 import { getCurrentSystemPrompt, getCurrentTools, normalizeContext } from "./transcript.mjs";
+import { VIRTUAL_API } from "./virtual_model.mjs";
 
 /** Stands for a key that bowline has and does not hand out. It is never sent on. */
 export const HELD_KEY = "held-by-bowline";
@@ -38,6 +39,7 @@ export function listedModels(which) {
 /** Returns how bowline is told which model is meant: by its name, or by all that is known of it if it has no such model. */
 function modelReference(model, api = model.api) {
   const { provider, id } = model;
+  if (api === VIRTUAL_API) return `${provider}/${id}`;
   const listed = listedModels().find((known) => known.provider === provider && known.id === id);
   const isListed =
     listed !== undefined &&

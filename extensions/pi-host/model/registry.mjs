@@ -3,19 +3,21 @@
 import { bridge } from "../bridge.mjs";
 import { getApiProvider, streamByApi } from "./api_registry.mjs";
 import { listedModels } from "./engine_request.mjs";
+import { streamFromEngine } from "./engine_stream.mjs";
 import { lazyStream } from "./event_stream.mjs";
 import { getModelType } from "./model_facts.mjs";
 import { authorized, forgetProvider, providerRegistration, streamOfProvider } from "./provider.mjs";
 import { authStatus, isUsable, modelHeaders, providerAuth } from "./provider_auth.mjs";
 import { describedModels, registrationOf, registrations, streamsItself } from "./registrations.mjs";
 import { normalizeContext } from "./transcript.mjs";
+import { VIRTUAL_API } from "./virtual_model.mjs";
 
 const isSame = (model, other) => model.provider === other.provider && model.id === other.id;
 
 /** Returns the models that bowline knows, with those that were registered and not listed yet. */
 function allModels() {
   const listed = listedModels({ all: true });
-  const described = registrations().flatMap(describedModels);
+  const described = [...registrations().flatMap(describedModels), ...(bridge.virtualModels?.() ?? [])];
   const others = described.filter((model) => !listed.some((known) => isSame(known, model)));
   return [...listed, ...others];
 }
@@ -25,6 +27,8 @@ const providerNames = () => [...new Set(allModels().map(({ provider }) => provid
 /** Returns what `ctx.modelRegistry` and `pi-ai` call a model with. */
 export function streamModel(model, context, options = {}, method = "streamSimple") {
   const registration = registrationOf(model.provider);
+  // bowline asks the router of a virtual model and calls the one that it chooses.
+  if (model.api === VIRTUAL_API) return streamFromEngine(model, context, options);
   if (!registration || !streamsItself(model.provider)) return streamByApi(model, context, options, method);
   return lazyStream(model, async () => {
     const { transformHeaders, ...rest } = await authorized(registration, model, options);
@@ -166,8 +170,8 @@ export function createModelRegistry() {
     classify: () => bridge.notServed("modelRegistry.classify()"),
     registerProvider: register,
     unregisterProvider: unregister,
-    registerVirtualModel: () => bridge.notServed("modelRegistry.registerVirtualModel()"),
-    unregisterVirtualModel() {},
+    registerVirtualModel: (definition) => bridge.runtime?.()?.registerVirtualModel(definition),
+    unregisterVirtualModel: (provider, id) => bridge.runtime?.()?.unregisterVirtualModel(provider, id),
     getRegisteredProviderConfig: (name) => registrationOf(name)?.config,
     getRegisteredNativeProvider: (name) => registrationOf(name)?.native,
     getRegisteredProviderIds: () => registrations().map(({ name }) => name),

@@ -128,7 +128,7 @@ impl Summarizer {
     }
 
     async fn ask_once(&self, prompt: String, max_tokens: u64) -> Result<Summary, StreamError> {
-        let mut stream = self.providers.stream(ModelRequest {
+        let mut request = ModelRequest {
             model: Arc::clone(&self.model),
             system: INSTRUCTIONS.into(),
             messages: vec![Arc::new(Message::user(prompt, Vec::new(), 0))],
@@ -139,8 +139,10 @@ impl Summarizer {
             cache: false,
             options: self.options,
             output_schema: None,
-        });
-        let mut assembly = Assembly::new(Arc::clone(&self.model), 0);
+        };
+        self.providers.route_directly(&mut request).await?;
+        let mut assembly = Assembly::new(Arc::clone(&request.model), 0);
+        let mut stream = self.providers.stream(request);
         while let Some(events) = stream.next().await {
             for event in events? {
                 assembly.apply(event);

@@ -20,6 +20,9 @@ impl Session {
     /// Ends a turn in which the model failed. The call is retried, or the run ends.
     pub(super) fn turn_failed(&mut self, message: &Arc<Message>, error: &StreamError) {
         self.emit(Event::TurnEnd { message: Arc::clone(message), tool_results: Vec::new() });
+        if let Some(run) = self.run_mut() {
+            run.set_failed_answer(Some(Arc::clone(message)));
+        }
         let overflowed = error.kind == FailureKind::ContextOverflow;
         if overflowed && self.switches.auto_compaction && !self.has_storage_failed() {
             return self.compact_for_overflow(error.into());

@@ -56,10 +56,17 @@ impl Session {
     }
 
     fn is_worth_compacting(&self) -> bool {
-        let Some(model) = self.active_model() else { return false };
-        let limits = self.compaction_limits(model);
+        self.limiting_model().is_some_and(|model| self.is_worth_compacting_for(&model))
+    }
+
+    /// Tells whether the conversation is too long for a model and could be made shorter.
+    pub(super) fn is_worth_compacting_for(&self, model: &Model) -> bool {
+        // The settings are those of the chosen model.
+        let limits = self.compaction_limits(self.active_model().map_or(model, |active| active));
         let limit = model.context_window.saturating_sub(limits.reserve_tokens);
-        self.switches.auto_compaction
+        // A virtual model may not say how much it takes.
+        model.context_window > 0
+            && self.switches.auto_compaction
             && !self.transcript.conversation().ends_with_compaction()
             && self.context_tokens() > limit
             && self.budget.refuse_model().is_none()

@@ -6,6 +6,7 @@ use bowline_core::reply::{Answer, Refusal, RefusalCode};
 
 use super::Session;
 use super::prompting::Submission;
+use super::routing::RoutedCall;
 use crate::run::TurnEnd;
 use crate::transcript::RemovedAnswer;
 
@@ -23,6 +24,8 @@ pub(crate) enum Continuation {
     /// The model is called again. If it cannot be, the run ends as `otherwise` says, and the answer that was removed
     /// for the call is restored.
     CallAgain { otherwise: RunOutcome, removed: Option<RemovedAnswer> },
+    /// The request that had to wait for it is sent to the model that was chosen for it.
+    CallRouted(Box<RoutedCall>),
     /// The run is over.
     Settle(RunOutcome),
 }
@@ -41,6 +44,8 @@ impl Session {
                 self.settle(otherwise);
             }
             Continuation::CallAgain { .. } => self.start_attempt(),
+            // What could not be made smaller may fit all the same.
+            Continuation::CallRouted(call) => self.request_now(*call),
         }
     }
 
@@ -53,6 +58,7 @@ impl Session {
                 self.reply(origin, Err(refusal));
             }
             Continuation::NextTurn(_) => self.end_stopped_run(),
+            Continuation::CallRouted(call) => self.answer_aborted(call.answering),
             Continuation::CallAgain { removed, .. } => {
                 self.restore_answer(removed);
                 self.end_stopped_run();

@@ -36,6 +36,7 @@ mod prompting;
 mod question_review;
 mod reattaching;
 mod request_hooks;
+mod routing;
 mod run_preparation;
 mod sandboxing;
 mod session_hooks;

@@ -11,7 +11,7 @@ use bowline_core::policy::UndeclaredThinking;
 use bowline_core::stream::{FailureKind, StreamError, StreamEvent};
 use bowline_core::stream_rule::StreamRule;
 use bowline_core::usage::Usage;
-use bowline_llm::{Assembly, ModelRequest};
+use bowline_llm::{Assembly, ModelRequest, Routed};
 use futures_util::StreamExt;
 
 use super::Session;
@@ -35,6 +35,8 @@ const UNDECLARED_THINKING: &str = "The model sent signed thinking, but is not de
 pub(crate) enum AnswerStep {
     Events(Vec<StreamEvent>),
     Failed(StreamError),
+    /// A virtual model has chosen the model that answers.
+    Routed(Routed),
     /// The stream ended.
     Ended,
 }
@@ -56,6 +58,23 @@ impl Session {
             run.set_model(Arc::clone(model));
         }
         let model = Arc::clone(run.model());
+        if self.agent.providers().is_virtual(&model) {
+            self.ask_for_route(model);
+        } else {
+            let thinking = self.models.level();
+            self.request_answer(Routed { model, thinking }, false);
+        }
+        if is_aborted {
+            self.abort_run();
+        }
+    }
+
+    /// Sends a request to a model. The answer says the level if the model `is_routed`: nothing else does then.
+    pub(super) fn request_answer(&mut self, routed: Routed, is_routed: bool) {
+        let Routed { model, thinking } = routed;
+        if let Some(run) = self.run_mut() {
+            run.set_failed_answer(None);
+        }
         let system = self.system_prompt();
         let unread_rules = self.watch_next_answer();
         let expected = self.run().and_then(Run::output);
@@ -66,7 +85,7 @@ impl Session {
             system: Arc::default(),
             messages: self.transcript.messages().to_vec(),
             tools: self.instructions.definitions(),
-            thinking: self.models.level(),
+            thinking,
             max_tokens: None,
             session_id: self.transcript.session_id().to_owned(),
             cache: true,
@@ -100,13 +119,13 @@ impl Session {
             }
             reporter.send(Step::Answer(AnswerStep::Ended)).await;
         });
-        let assembly = Assembly::new(model, self.now());
+        let mut assembly = Assembly::new(model, self.now());
+        if is_routed {
+            assembly.set_thinking_level(thinking);
+        }
         let asked = Instant::now();
         let answering = Answering { id, assembly, asked, first_piece: None, is_announced: false };
         self.set_phase(Phase::Answering(Box::new(answering)));
-        if is_aborted {
-            self.abort_run();
-        }
     }
 
     /// Handles a step of the answer.
@@ -132,6 +151,7 @@ impl Session {
                 }
             }
             AnswerStep::Failed(error) => self.answer_failed(answering, error),
+            AnswerStep::Routed(routed) => self.request_routed(answering, routed),
             AnswerStep::Ended => {
                 let text = "the provider closed the stream before the answer was complete";
                 self.answer_failed(answering, StreamError::new(FailureKind::Incomplete, text));
@@ -279,6 +299,7 @@ impl Session {
             api: model.map(|model| model.api.clone()).unwrap_or_default(),
             provider: model.map(|model| model.provider.clone()).unwrap_or_default(),
             model: model.map(|model| model.id.clone()).unwrap_or_default(),
+            thinking_level: None,
             usage: Usage::default(),
             stop_reason: StopReason::Error,
             timestamp: self.now(),

@@ -43,10 +43,10 @@ impl Session {
         // Without token counts nothing is known of the limit.
         let is_counted = answer.usage.total_tokens > 0;
         // A change of model has taken its own decision about the window.
-        let is_current = self
-            .models
-            .current()
-            .is_some_and(|current| current.provider == model.provider && current.id == model.id);
+        let is_current = self.models.current().is_some_and(|current| {
+            let is_same = current.provider == model.provider && current.id == model.id;
+            is_same || self.agent.providers().is_virtual(current)
+        });
         self.agent.policy().truncated_answers == TruncatedAnswers::Retried
             && self.switches.auto_compaction
             && is_current

@@ -129,6 +129,9 @@ impl Session {
             Ok(output) => output,
             Err(error) => return self.reply(origin, Err(unusable_schema(&error))),
         };
+        if let Err(refusal) = self.record_selection() {
+            return self.reply(origin, Err(refusal));
+        }
         let mut stored = Vec::new();
         for message in messages {
             match self.store(message) {

@@ -22,7 +22,9 @@ impl Session {
         then: Continuation,
     ) {
         let providers = self.agent.providers().clone();
-        let max_tokens = max_tokens.min(model.max_tokens);
+        // The limit of the model that a virtual one chooses is kept when it is known.
+        let is_virtual = providers.is_virtual(&model);
+        let max_tokens = if is_virtual { max_tokens } else { max_tokens.min(model.max_tokens) };
         let (thinking, retry) = (self.models.level(), self.retry_settings());
         let options = self.agent.settings().request_options;
         let session_id = self.transcript.session_id().to_owned();

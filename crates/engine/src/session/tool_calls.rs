@@ -227,7 +227,8 @@ impl Session {
         if let Some(file) = self.file() {
             variables.push(("PI_SESSION_FILE", file.display().to_string()));
         }
-        if let Some(model) = self.run().map(Run::model) {
+        let chosen = self.models.current().filter(|model| self.agent.providers().is_virtual(model));
+        if let Some(model) = chosen.or_else(|| self.run().map(Run::model)) {
             variables.push(("PI_PROVIDER", model.provider.clone()));
             variables.push(("PI_MODEL", model.id.clone()));
         }

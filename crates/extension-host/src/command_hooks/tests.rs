@@ -344,6 +344,7 @@ async fn stop_hook_sends_the_model_back_at_most_8_times_in_a_row() {
         api: String::new(),
         provider: String::new(),
         model: String::new(),
+        thinking_level: None,
         usage: bowline_core::usage::Usage::default(),
         stop_reason: bowline_core::message::StopReason::Stop,
         timestamp: 0,

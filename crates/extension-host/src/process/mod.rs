@@ -32,6 +32,7 @@ mod reader;
 mod registration;
 mod requests;
 mod restarts;
+mod router;
 mod serving_process;
 #[cfg_attr(unix, path = "stdin_at_once_unix.rs")]
 #[cfg_attr(not(unix), path = "stdin_at_once_windows.rs")]

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::protocol::{
     CommandRegistration, FlagRegistration, FlagType, HookRegistration, McpServerRegistration,
-    ModelRegistration, ProviderRegistration, Registration, ToolRegistration, Unregister, Want,
+    ModelRegistration, ProviderRegistration, Registration, ToolRegistration, Unregister,
+    VirtualModelRegistration, Want,
 };
 
 /// The most of each kind that an extension may register.
@@ -16,6 +17,7 @@ const MOST_COMMANDS: usize = 500;
 const MOST_FLAGS: usize = 100;
 const MOST_PROVIDERS: usize = 50;
 const MOST_SERVERS: usize = 50;
+const MOST_VIRTUAL_MODELS: usize = 100;
 
 /// The most tools that a hook is limited to.
 const MOST_FILTERED: usize = 1000;
@@ -27,6 +29,9 @@ const LONGEST_PROVIDER: usize = 4 * 1024 * 1024;
 /// The longest name and description, in bytes.
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 64 * 1024;
+
+/// The longest id of a virtual model, in bytes.
+const LONGEST_MODEL_ID: usize = 200;
 
 /// The longest JSON Schema of a tool's arguments, in bytes.
 const LONGEST_PARAMETERS: usize = 256 * 1024;
@@ -48,6 +53,7 @@ pub(crate) struct Registered {
     pub flags: Vec<FlagRegistration>,
     pub providers: Vec<ProviderRegistration>,
     pub mcp_servers: Vec<McpServerRegistration>,
+    pub virtual_models: Vec<VirtualModelRegistration>,
     hooks: BTreeMap<HookKind, Hook>,
     pub takes_bus: bool,
     pub wants_entries: bool,
@@ -69,6 +75,8 @@ pub(crate) struct Changed {
     pub providers: BTreeSet<String>,
     /// The names of the MCP servers.
     pub mcp_servers: BTreeSet<String>,
+    /// The names of the virtual models.
+    pub virtual_models: BTreeSet<String>,
     /// What could not be registered, and why.
     pub problems: Vec<String>,
 }
@@ -83,8 +91,17 @@ impl Registered {
     /// Adds what an extension registers. What is wrong is left out.
     pub fn add(&mut self, registration: Registration) -> Changed {
         let mut changed = Changed::default();
-        let Registration { ext: _, tools, commands, flags, hooks, providers, mcp_servers, wants } =
-            registration;
+        let Registration {
+            ext: _,
+            tools,
+            commands,
+            flags,
+            hooks,
+            providers,
+            mcp_servers,
+            virtual_models,
+            wants,
+        } = registration;
         let problems = &mut changed.problems;
         let put_tools = put_all(&mut self.tools, tools, check_tool, |tool| &tool.name, problems);
         let put_commands =
@@ -94,6 +111,8 @@ impl Registered {
             put_all(&mut self.providers, providers, check_provider, |provider| &provider.name, problems);
         changed.mcp_servers =
             put_all(&mut self.mcp_servers, mcp_servers, check_server, |server| &server.name, problems);
+        changed.virtual_models =
+            put_all(&mut self.virtual_models, virtual_models, check_virtual, |model| &model.name, problems);
         (changed.tools, changed.commands) = (!put_tools.is_empty(), !put_commands.is_empty());
         for hook in hooks {
             if let Err(problem) = self.add_hook(hook) {
@@ -106,6 +125,7 @@ impl Registered {
         cut(&mut self.flags, MOST_FLAGS, "flags", &mut changed.problems);
         cut(&mut self.providers, MOST_PROVIDERS, "providers", &mut changed.problems);
         cut(&mut self.mcp_servers, MOST_SERVERS, "MCP servers", &mut changed.problems);
+        cut(&mut self.virtual_models, MOST_VIRTUAL_MODELS, "virtual models", &mut changed.problems);
         changed
     }
 
@@ -118,7 +138,8 @@ impl Registered {
 
     /// Removes what an extension takes back.
     pub fn remove(&mut self, names: &Unregister) -> Changed {
-        let Unregister { ext: _, tools, commands, hooks, providers, mcp_servers } = names;
+        let Unregister { ext: _, tools, commands, hooks, providers, mcp_servers, virtual_models } = names;
+        self.virtual_models.retain(|model| !virtual_models.contains(&model.name));
         self.mcp_servers.retain(|server| !mcp_servers.contains(&server.name));
         self.providers.retain(|provider| !providers.contains(&provider.name));
         self.tools.retain(|tool| !tools.contains(&tool.name));
@@ -134,6 +155,7 @@ impl Registered {
             commands: !commands.is_empty(),
             providers: BTreeSet::new(),
             mcp_servers: BTreeSet::new(),
+            virtual_models: BTreeSet::new(),
             problems: Vec::new(),
         }
     }
@@ -146,6 +168,11 @@ impl Registered {
     /// Returns the names of the MCP servers.
     pub fn server_names(&self) -> BTreeSet<String> {
         self.mcp_servers.iter().map(|server| server.name.clone()).collect()
+    }
+
+    /// Returns the names of the virtual models.
+    pub fn virtual_model_names(&self) -> BTreeSet<String> {
+        self.virtual_models.iter().map(|model| model.name.clone()).collect()
     }
 
     /// Returns how the extension takes part in a hook.
@@ -293,6 +320,24 @@ fn check_server(server: &McpServerRegistration) -> Result<(), String> {
             "the description of the MCP server {} is longer than {LONGEST_SERVER} bytes",
             server.name
         ));
+    }
+    Ok(())
+}
+
+fn check_virtual(model: &VirtualModelRegistration) -> Result<(), String> {
+    let VirtualModelRegistration { name, label, .. } = model;
+    let (provider, id) = name.split_once('/').unwrap_or_default();
+    let is_id = !id.is_empty()
+        && id.len() <= LONGEST_MODEL_ID
+        && !id.contains(|letter: char| letter.is_control() || letter.is_whitespace());
+    if !is_name(provider) || !is_id {
+        return Err(format!(
+            "{} is not the name of a virtual model: it has the name of a provider, a slash, and an id of 1 to {LONGEST_MODEL_ID} bytes without spaces",
+            shortened(name)
+        ));
+    }
+    if label.as_ref().is_some_and(|label| label.len() > LONGEST_MODEL_ID) {
+        return Err(format!("the label of the virtual model {} is too long", shortened(name)));
     }
     Ok(())
 }

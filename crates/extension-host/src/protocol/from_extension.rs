@@ -2,6 +2,7 @@
 
 use bowline_core::completion::Completion;
 use bowline_core::message::Content;
+use bowline_core::thinking::ThinkingLevel;
 use bowline_core::usage::Usage;
 use schemars::JsonSchema;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
@@ -211,9 +212,12 @@ pub struct Unregister {
     /// The names of MCP servers.
     #[serde(default, rename = "mcpServers")]
     pub mcp_servers: Vec<String>,
+    /// The names of virtual models.
+    #[serde(default, rename = "virtualModels")]
+    pub virtual_models: Vec<String>,
 }
 
-/// The end of what a `hook`, `tool`, `command`, `complete` or `provider` asked for. With an `error` it failed.
+/// The end of what a `hook`, `tool`, `command`, `complete`, `provider` or `route` asked for. With an `error` it failed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "Result")]
 pub struct CallResult {
@@ -323,6 +327,18 @@ pub struct ChunkRecord {
     /// The id of the `provider` record.
     pub id: String,
     pub event: Chunk,
+}
+
+/// The model that an extension has chosen: the `result` of a `route` record.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RouteResult {
+    pub provider: String,
+    /// No virtual model.
+    pub model_id: String,
+    /// One that the model does not have is replaced by the closest.
+    #[serde(default)]
+    pub thinking_level: ThinkingLevel,
 }
 
 /// How an answer of a provider ended: the `result` of a `provider` record with `stream`.

@@ -17,7 +17,7 @@ mod to_extension;
 pub(crate) use from_extension::answered_call;
 pub use from_extension::{
     CallResult, Cancel, CompletionResult, ErrorRecord, Failure, FromExtension, Log, Notify, PartialOutcome,
-    Registered, Request, StreamEnd, StreamStop, ToolOutcome, Unregister, Update,
+    Registered, Request, RouteResult, StreamEnd, StreamStop, ToolOutcome, Unregister, Update,
 };
 pub use hook_event::HookEventRecord;
 pub use hook_result::parse as parse_result;
@@ -25,7 +25,8 @@ pub use notification::{DeliverAs, NotificationBody, NotifyType, OpenUrlParams, P
 pub use prompt::{PromptChangesRecord, PromptOptionsRecord, PromptPartsBody};
 pub use registration::{
     CommandRegistration, ExecutionMode, FlagRegistration, FlagType, HookRegistration, LoginRegistration,
-    McpServerRegistration, ModelRegistration, ProviderRegistration, Registration, ToolRegistration, Want,
+    McpServerRegistration, ModelRegistration, ProviderRegistration, Registration, ToolRegistration,
+    VirtualModelRegistration, Want,
 };
 pub use request::{
     CommandBody, CompactParams, Compacted, ConfirmParams, ContextBody, CustomParams, DescribedModel,
@@ -37,8 +38,9 @@ pub use request::{
 pub use schema::schema;
 pub use step::Chunk;
 pub use to_extension::{
-    CommandInfo, ContextInfo, Engine, ErrorBody, InitExtension, InitSession, Limits, ProviderRequest, Render,
-    ScopedModel, SourceInfoRecord, State, ToExtension, ToolDeclaration, ToolInfo, ToolProgress,
+    AnsweredBy, CommandInfo, ContextInfo, Engine, ErrorBody, InitExtension, InitSession, Limits,
+    ProviderRequest, Render, ScopedModel, SourceInfoRecord, State, ToExtension, ToolDeclaration, ToolInfo,
+    ToolProgress,
 };
 
 /// The version of the protocol.

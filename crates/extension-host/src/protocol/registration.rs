@@ -27,6 +27,9 @@ pub struct Registration {
     /// MCP servers for this session. A server that the user or the project describes takes precedence.
     #[serde(default, rename = "mcpServers")]
     pub mcp_servers: Vec<McpServerRegistration>,
+    /// Models that pass each request on to one that the extension chooses.
+    #[serde(default, rename = "virtualModels")]
+    pub virtual_models: Vec<VirtualModelRegistration>,
     /// What the extension wants to be told beyond its hooks.
     #[serde(default)]
     pub wants: Vec<Want>,
@@ -41,6 +44,7 @@ impl Registration {
         self.hooks.extend(other.hooks);
         self.providers.extend(other.providers);
         self.mcp_servers.extend(other.mcp_servers);
+        self.virtual_models.extend(other.virtual_models);
         self.wants.extend(other.wants);
         self
     }
@@ -157,6 +161,29 @@ pub struct McpServerRegistration {
     /// `hidden` are declared to the model.
     #[schemars(with = "BTreeMap<String, Value>")]
     pub config: Value,
+}
+
+/// A virtual model. For each request to it the extension is sent `route` and chooses the model that is called.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VirtualModelRegistration {
+    /// `provider/id`. The provider may have other models; then the virtual one can be used when they can. An extension of a
+    /// project cannot add to a provider that the user has.
+    pub name: String,
+    /// A name for people.
+    #[serde(default)]
+    pub label: Option<String>,
+    /// The levels that the user can choose. What they mean is up to the extension. `off` if there are none.
+    #[serde(default)]
+    pub thinking_levels: Vec<ThinkingLevel>,
+    /// What is shown before the first answer; later the limits of the model that answered apply. 0 if it is not known.
+    #[serde(default)]
+    pub context_window: u64,
+    #[serde(default)]
+    pub max_tokens: u64,
+    /// Text and images if absent. A chosen model that takes no images gets a note in their place.
+    #[serde(default)]
+    pub input: Option<Vec<InputKind>>,
 }
 
 /// A provider of models. Without models it is a change of a provider that exists. A project's extension cannot change one,

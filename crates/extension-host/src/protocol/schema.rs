@@ -52,11 +52,12 @@ pub fn schema() -> Value {
             records.push((camel_case(method.name) + "Response", result));
         }
     }
-    // What calls of tools, completions and providers return.
+    // What calls of tools, completions, providers and routers return.
     for (name, described) in [
         ("ToolCallOutcome", receiving.subschema_for::<from_extension::ToolOutcome>()),
         ("CommandCompletion", receiving.subschema_for::<from_extension::CompletionResult>()),
         ("ProviderStreamEnd", receiving.subschema_for::<from_extension::StreamEnd>()),
+        ("RouteResult", receiving.subschema_for::<from_extension::RouteResult>()),
     ] {
         records.push((name.to_owned(), described.to_value()));
     }

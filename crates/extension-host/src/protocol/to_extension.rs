@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use bowline_core::message::{Arguments, Content};
+use bowline_core::message::{Arguments, Content, Message};
 use bowline_core::model::Model;
 use bowline_core::slash_command::SourceInfo;
 use bowline_core::thinking::ThinkingLevel;
@@ -89,6 +90,32 @@ pub enum ToExtension<'record> {
         /// What to answer, with `stream`.
         #[serde(skip_serializing_if = "Option::is_none")]
         request: Option<ProviderRequest<'record>>,
+    },
+    /// Asks for the model that a request to a virtual model of the extension goes to, which is the `result`.
+    Route {
+        id: &'record str,
+        /// The name of the virtual model.
+        name: &'record str,
+        /// The virtual model.
+        model: &'record Model,
+        /// The level that the user chose for it.
+        thinking_level: ThinkingLevel,
+        /// `user`: a message of the user is to be answered. `continuation`: the work on it goes on. `retry`: the request
+        /// before failed. `direct`: the request is no part of a run.
+        #[schemars(extend("enum" = ["user", "continuation", "retry", "direct"]))]
+        reason: &'static str,
+        /// What gave the latest answer that succeeded.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        previous: Option<AnsweredBy<'record>>,
+        /// The answer that failed, with `retry`. It is no longer part of the conversation.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        failed: Option<&'record Message>,
+        /// The system prompt and the messages of the request. They are absent if they are those of the session, which
+        /// `session.context` returns.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        system_prompt: Option<&'record str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        messages: Option<&'record [Arc<Message>]>,
     },
     /// What has changed of the session. Always sent before the hook that may depend on it.
     State {
@@ -340,12 +367,23 @@ pub struct ContextInfo {
 pub struct ProviderRequest<'record> {
     pub model: &'record Model,
     pub system_prompt: &'record str,
-    pub messages: &'record [std::sync::Arc<bowline_core::Message>],
+    pub messages: &'record [Arc<Message>],
     pub tools: Vec<ToolDeclaration<'record>>,
     pub thinking_level: ThinkingLevel,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     pub session_id: &'record str,
+}
+
+/// What gave an answer.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AnsweredBy<'record> {
+    pub provider: &'record str,
+    pub model_id: &'record str,
+    /// The level of the request, if a virtual model chose it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<ThinkingLevel>,
 }
 
 /// A tool that the model may call.

@@ -110,7 +110,9 @@ impl Session {
 
     pub(in crate::session) fn context_usage(&self) -> Option<ContextUsage> {
         let tokens = reported_tokens(self.transcript.conversation().fresh());
-        self.models.current().map(|model| ContextUsage { tokens, window: model.context_window })
+        let model = self.models.current().and_then(|_| self.limiting_model())?;
+        // A virtual model may not say how much it takes.
+        (model.context_window > 0).then_some(ContextUsage { tokens, window: model.context_window })
     }
 }
 

@@ -12,6 +12,7 @@ use crate::mcp::{Owner, Surroundings};
 use crate::process::connection::lock;
 use crate::process::provider;
 use crate::process::registration::{Changed, Registered};
+use crate::process::router;
 use crate::process::tool::ProcessTool;
 use crate::protocol::{McpServerRegistration, ProviderRegistration, Registration, Unregister};
 
@@ -36,6 +37,8 @@ impl ProcessExtension {
             if anew {
                 // Those that are still there stay in use while the others are added.
                 self.additions.keep_only(&state.registered.provider_names());
+                let virtual_models = state.registered.virtual_model_names();
+                self.additions.keep_only_virtual(|model| virtual_models.contains(&model.full_name()));
                 keep = Some(state.registered.server_names());
                 (changed.tools, changed.commands) = (true, true);
             }
@@ -55,6 +58,9 @@ impl ProcessExtension {
         for name in &names.providers {
             self.additions.remove(name);
         }
+        for (provider, id) in names.virtual_models.iter().filter_map(|name| name.split_once('/')) {
+            self.additions.remove_virtual(provider, id);
+        }
         if let Some(group) = self.group.upgrade() {
             group.servers.remove(&self.owner(), &names.mcp_servers).await;
         }
@@ -64,11 +70,17 @@ impl ProcessExtension {
 
     /// Tells the session what the extension has registered so far.
     pub async fn announce_all(self: &Arc<Self>) {
-        let (providers, mcp_servers) = {
+        let all = {
             let registered = &lock(&self.state).registered;
-            (registered.provider_names(), registered.server_names())
+            Changed {
+                tools: true,
+                commands: true,
+                providers: registered.provider_names(),
+                mcp_servers: registered.server_names(),
+                virtual_models: registered.virtual_model_names(),
+                problems: Vec::new(),
+            }
         };
-        let all = Changed { tools: true, commands: true, providers, mcp_servers, problems: Vec::new() };
         if self.status() != ExtensionStatus::Starting {
             self.announce(all).await;
         }
@@ -81,7 +93,7 @@ impl ProcessExtension {
 
     /// Tells the session what has changed.
     async fn announce(self: &Arc<Self>, changed: Changed) {
-        let Changed { tools, commands, providers, mcp_servers, problems } = changed;
+        let Changed { tools, commands, providers, mcp_servers, virtual_models, problems } = changed;
         for problem in problems {
             self.fail("register", problem).await;
         }
@@ -90,6 +102,7 @@ impl ProcessExtension {
             return;
         }
         self.add_providers(&providers).await;
+        self.add_virtual_models(&virtual_models).await;
         self.start_servers(&mcp_servers).await;
         if tools {
             let tools = self.offered_tools();
@@ -141,6 +154,20 @@ impl ProcessExtension {
             let provider = provider::new_provider(self, registered);
             if let Err(problem) = self.additions.add(&registered.name, provider) {
                 self.fail("register", problem).await;
+            }
+        }
+    }
+
+    /// Adds some of its virtual models to the models of the session.
+    async fn add_virtual_models(self: &Arc<Self>, names: &BTreeSet<String>) {
+        let models: Vec<_> = {
+            let state = lock(&self.state);
+            let known = state.registered.virtual_models.iter();
+            known.filter(|model| names.contains(&model.name)).cloned().collect()
+        };
+        for registered in &models {
+            if let Err(problem) = self.additions.add_virtual(router::new_virtual_model(self, registered)) {
+                self.fail("register_virtual_model", problem).await;
             }
         }
     }

@@ -34,7 +34,8 @@ pub(super) async fn auth(asked: &Asked<'_>, params: &ModelAuthParams) -> Result<
 pub(super) async fn status(asked: &Asked<'_>, provider: String) -> Result<Value, String> {
     let providers = asked.extension.about.providers.clone();
     let found = tokio::task::spawn_blocking(move || {
-        let answers_itself = providers.is_foreign(&provider) && providers.provider_login(&provider).is_err();
+        let answers_itself = providers.is_virtual_only(&provider)
+            || providers.is_foreign(&provider) && providers.provider_login(&provider).is_err();
         (providers.key_status(&provider).ok(), answers_itself)
     });
     let (found, answers_itself) = found.await.map_err(|error| error.to_string())?;

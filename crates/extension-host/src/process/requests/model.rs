@@ -37,7 +37,11 @@ pub(super) async fn answer(
     delivery: Delivery,
 ) -> Result<Value, String> {
     let _pause = asked.connection.clock.pause();
-    let Call { request, providers } = call(asked, params)?;
+    let Call { mut request, providers } = call(asked, params)?;
+    tokio::select! {
+        routed = providers.route_directly(&mut request) => routed.map_err(|error| error.message)?,
+        () = asked.cancel.cancelled() => return Err(CANCELLED.to_owned()),
+    }
     let mut assembly = Assembly::new(Arc::clone(&request.model), now());
     let mut kinds = Kinds::default();
     let mut stream = providers.stream(request);
@@ -146,7 +150,12 @@ fn with_access(
     let providers = &asked.extension.about.providers;
     let is_plain = params.api_key.is_none() && params.headers.values().all(Option::is_none);
     // Whoever answers itself has its own access, and scripts need none.
-    if is_plain || providers.is_foreign(&model.provider) || model.api == SCRIPTED {
+    // The key of the caller is not for whatever model a virtual one chooses.
+    if is_plain
+        || providers.is_foreign(&model.provider)
+        || providers.is_virtual(&model)
+        || model.api == SCRIPTED
+    {
         return Ok((model, providers.clone()));
     }
     let described = serde_json::to_value(&*model).and_then(serde_json::from_value);
