@@ -4,9 +4,9 @@ use crate::arguments::Action;
 use crate::flags::{Group, flags};
 use crate::similar::nearest;
 use crate::{
-    auth, chat, completions, config, doctor, extension, manual, mcp, packages, sandbox, sessions, trust,
+    auth, chat, completions, config, doctor, extension, inspect, manual, mcp, packages, sandbox, sessions,
+    trust,
 };
-use crate::{auth, chat, extension, inspect, mcp, packages, sandbox, sessions, trust};
 
 /// A subcommand.
 #[derive(Debug)]

@@ -61,7 +61,9 @@ mod write;
 pub use builtin::own_paths;
 pub use closed_paths::{ClosedPaths, IsClosed};
 pub use command::{CommandOutcome, CommandRequest, run_command};
-pub use command_environment::{CommandEnvironment, Inherit, SECRET_PREFIXES, is_name_of_secret, is_secret_variable, looks_secret};
+pub use command_environment::{
+    CommandEnvironment, Inherit, SECRET_PREFIXES, is_name_of_secret, is_secret_variable, looks_secret,
+};
 pub use command_logs::{keep_text, remove_logs};
 pub use confinement::{
     Confinement, HostAnswer, HostGate, NOT_AN_OVERLAY, OutputSink, WriteAccess, not_an_overlay,
