@@ -30,7 +30,7 @@ pub(in crate::doctor) fn check(facts: &Facts) -> BoxFuture<'_, Vec<Finding>> {
                     )
             }
             Err(problem) => Finding::look(format!("no sandbox is available: {problem}"))
-                .because("Start without --sandbox, or inside of a container."),
+                .because("bowline works without --sandbox."),
         };
         vec![chosen, possible]
     })
