@@ -40,10 +40,12 @@ fn text(findings: &[(&str, Finding)], width: usize, in_colour: bool) -> String {
         let shown_name = if last == *name { "" } else { name };
         last = name;
         let _ = write!(text, "{}  {shown_name:<12}  ", painted(finding.state, in_colour));
-        hanging(&mut text, &plain_line(&finding.what), COLUMN, width);
-        if !finding.meaning.is_empty() {
-            text.push_str(&" ".repeat(COLUMN));
-            hanging(&mut text, &plain_line(&finding.meaning), COLUMN, width);
+        // Some texts are a list, with a line for each entry.
+        for (index, line) in finding.what.lines().chain(finding.meaning.lines()).enumerate() {
+            if index > 0 {
+                text.push_str(&" ".repeat(COLUMN));
+            }
+            hanging(&mut text, &plain_line(line), COLUMN, width);
         }
         for command in &finding.remedies {
             // Not broken into lines, so that it can be copied.
@@ -94,7 +96,7 @@ mod tests {
                     .because("A prompt is refused.")
                     .remedy(command),
             ),
-            ("models", Finding::look("one two three four five six seven eight nine ten")),
+            ("models", Finding::look("one two three four five six seven eight nine ten\n  - eleven")),
         ];
         let expected = format!(
             "\
@@ -104,6 +106,7 @@ broken  models        No model can be used.\\u001b[2J
                       $ {command}
 look                  one two three four five six seven
                       eight nine ten
+                      - eleven
 
 1 broken, 1 to look at. Lines that begin with $ are commands to type.
 "

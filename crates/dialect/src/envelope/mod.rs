@@ -58,7 +58,7 @@ pub(crate) struct Head {
 }
 
 /// What is said of a line that is not meant as an object at all.
-const ONE_OBJECT: &str = "; each line must be one JSON object";
+pub(crate) const ONE_OBJECT: &str = "; each line must be one JSON object";
 
 impl Head {
     /// Reads the head of a line.

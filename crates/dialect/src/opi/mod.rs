@@ -26,6 +26,7 @@ use bowline_wire::{Line, Record};
 use serde_json::Value;
 
 use crate::decode::{Decoded, Problem};
+use crate::envelope::ONE_OBJECT;
 use crate::envelope::flat::Flat;
 use crate::protocol::{Answered, Id, Protocol};
 use crate::schema::Describe;
@@ -156,7 +157,10 @@ fn checked_id(id: Option<Arc<str>>) -> Result<Option<Arc<str>>, Refused> {
 impl From<Problem> for Refused {
     fn from(problem: Problem) -> Self {
         match problem {
-            Problem::Unreadable { id, reason } => Self::unreadable(id, &reason),
+            // opi's parser says no more than what is wrong.
+            Problem::Unreadable { id, reason } => {
+                Self::unreadable(id, reason.strip_suffix(ONE_OBJECT).unwrap_or(&reason))
+            }
             Problem::UnknownCommand { id, name: None } => Self::unreadable(id, "missing field `type`"),
             Problem::UnknownCommand { id, name: Some(name) } => {
                 let names: Vec<_> = commands::TABLE.iter().map(|row| format!("`{}`", row.name)).collect();

@@ -29,8 +29,7 @@ pub(in crate::doctor) fn check(facts: &Facts) -> BoxFuture<'_, Vec<Finding>> {
                         "--sandbox workspace-write lets tools write this folder only, without a network.",
                     )
             }
-            Err(problem) => Finding::look(format!("no sandbox is available: {problem}"))
-                .because("Start without --sandbox, or inside of a container."),
+            Err(problem) => Finding::look(problem).because("bowline works without --sandbox."),
         };
         vec![chosen, possible]
     })
