@@ -3,6 +3,7 @@
     BOWLINE_TEST_NODE=path/to/node session_end_to_end.py
 """
 import json
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -115,6 +116,25 @@ class Session(unittest.TestCase):
         self.assertEqual(tools["verdict"]["promptGuidelines"], ["Ask for a verdict once."])
         if "ring" in tools:
             self.assertEqual(tools["ring"]["sourceInfo"]["source"], "sdk")
+
+    def test_events_of_an_answer_are_shown_as_the_provider_sends_them(self):
+        source = """export default (pi) => {
+          const seen = [];
+          pi.on("provider_stream_event", (event) => { seen.push(event); });
+          pi.on("cache_warming_decision", () => {});
+          pi.registerCommand("streamed", { handler: (_, ctx) => ctx.ui.notify(JSON.stringify(seen)) });
+        };"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "watcher.ts")
+            path.write_text(source)
+            client = self.start("-e", path)
+            client.run({"text": "some words"})
+            seen = self.shown(client, "/streamed")
+        self.assertEqual({(event["provider"], event["api"], event["model"]) for event in seen}, {("mock", "anthropic-messages", "m1")})
+        kinds = [event["data"]["type"] for event in seen]
+        self.assertEqual((kinds[0], kinds[-1]), ("message_start", "message_stop"))
+        self.assertIn("some words", "".join(event["data"].get("delta", {}).get("text", "") for event in seen))
+        self.assertEqual([record for record in client.seen if record["type"] == "extension_error"], [])
 
     def test_result_says_whether_the_tool_failed(self):
         client = self.start()
