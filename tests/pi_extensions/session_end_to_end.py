@@ -136,6 +136,23 @@ class Session(unittest.TestCase):
         self.assertIn("some words", "".join(event["data"].get("delta", {}).get("text", "") for event in seen))
         self.assertEqual([record for record in client.seen if record["type"] == "extension_error"], [])
 
+    def test_call_of_a_model_has_the_temperature_and_the_choice_of_tools(self):
+        source = """export default (pi) => pi.registerCommand("choose", { handler: async (_, ctx) => {
+          const tools = [{ name: "t", description: "d", parameters: { type: "object" } }];
+          const messages = [{ role: "user", content: "hi", timestamp: 0 }];
+          const options = { temperature: 0.25, toolChoice: { type: "tool", name: "t" } };
+          await ctx.modelRegistry.complete(ctx.modelRegistry.find("mock", "m1"), { messages, tools }, options);
+          ctx.ui.notify("done");
+        } });"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "chooser.ts")
+            path.write_text(source)
+            client = self.start("-e", path)
+            client.send("prompt", message="/choose")
+            self.assertEqual(client.notification(), "done")
+        body = client.requests()[-1]["body"]
+        self.assertEqual((body["temperature"], body["tool_choice"]), (0.25, {"type": "tool", "name": "t"}))
+
     def test_result_says_whether_the_tool_failed(self):
         client = self.start()
         for failed in (True, False):
