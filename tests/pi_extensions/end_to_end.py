@@ -6,6 +6,9 @@ Runs the tests of the files beside it whose names end in the same way, too. Need
 installs both.
 """
 import json
+import os
+import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -99,6 +102,23 @@ class EndToEnd(unittest.TestCase):
         [result] = self.when_running(client, lambda: client.run(call("bash", command="echo back"), {"text": "done"}))
         self.assertIn("back", text_of(result))
 
+    def test_killed_host_withdraws_its_dialog_and_blocks_the_tool(self):
+        client = self.start()
+        client.begin(call("bash", command="rm -rf nothing-there"), {"text": "done"})
+        dialog = client.until(type="extension_ui_request", method="confirm")
+        found = subprocess.run(["pgrep", "-P", str(client.process.pid)], capture_output=True, text=True).stdout.split()
+        hosts = [pid for pid in found if b"main.mjs" in Path("/proc", pid, "cmdline").read_bytes()]
+        self.assertEqual(len(hosts), 1, found)
+        os.kill(int(hosts[0]), signal.SIGKILL)
+        result = client.until(type="tool_execution_end")
+        self.assertTrue(result["isError"])
+        self.assertIn("exited", text_of(result))
+        client.until(type="agent_settled")
+        # Nobody waits for the answer any more.
+        client.answer(dialog, confirmed=True)
+        [result] = self.when_running(client, lambda: client.run(call("greet", name="again"), {"text": "done"}))
+        self.assertIn("Hello, again", text_of(result))
+
     def when_running(self, client, action):
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
@@ -114,6 +134,7 @@ class EndToEnd(unittest.TestCase):
         client.until(type="tool_execution_start")
         start = time.monotonic()
         client.ask("get_state")
+        self.assertLess(time.monotonic() - start, 5, "the host blocks for 10 s")
         client.ask("abort")
         self.assertLess(time.monotonic() - start, 8)
 

@@ -3,6 +3,7 @@
     BOWLINE_TEST_NODE=path/to/node session_end_to_end.py
 """
 import json
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -115,6 +116,42 @@ class Session(unittest.TestCase):
         self.assertEqual(tools["verdict"]["promptGuidelines"], ["Ask for a verdict once."])
         if "ring" in tools:
             self.assertEqual(tools["ring"]["sourceInfo"]["source"], "sdk")
+
+    def test_events_of_an_answer_are_shown_as_the_provider_sends_them(self):
+        source = """export default (pi) => {
+          const seen = [];
+          pi.on("provider_stream_event", (event) => { seen.push(event); });
+          pi.on("cache_warming_decision", () => {});
+          pi.registerCommand("streamed", { handler: (_, ctx) => ctx.ui.notify(JSON.stringify(seen)) });
+        };"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "watcher.ts")
+            path.write_text(source)
+            client = self.start("-e", path)
+            client.run({"text": "some words"})
+            seen = self.shown(client, "/streamed")
+        self.assertEqual({(event["provider"], event["api"], event["model"]) for event in seen}, {("mock", "anthropic-messages", "m1")})
+        kinds = [event["data"]["type"] for event in seen]
+        self.assertEqual((kinds[0], kinds[-1]), ("message_start", "message_stop"))
+        self.assertIn("some words", "".join(event["data"].get("delta", {}).get("text", "") for event in seen))
+        self.assertEqual([record for record in client.seen if record["type"] == "extension_error"], [])
+
+    def test_call_of_a_model_has_the_temperature_and_the_choice_of_tools(self):
+        source = """export default (pi) => pi.registerCommand("choose", { handler: async (_, ctx) => {
+          const tools = [{ name: "t", description: "d", parameters: { type: "object" } }];
+          const messages = [{ role: "user", content: "hi", timestamp: 0 }];
+          const options = { temperature: 0.25, toolChoice: { type: "tool", name: "t" } };
+          await ctx.modelRegistry.complete(ctx.modelRegistry.find("mock", "m1"), { messages, tools }, options);
+          ctx.ui.notify("done");
+        } });"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "chooser.ts")
+            path.write_text(source)
+            client = self.start("-e", path)
+            client.send("prompt", message="/choose")
+            self.assertEqual(client.notification(), "done")
+        body = client.requests()[-1]["body"]
+        self.assertEqual((body["temperature"], body["tool_choice"]), (0.25, {"type": "tool", "name": "t"}))
 
     def test_result_says_whether_the_tool_failed(self):
         client = self.start()

@@ -115,6 +115,20 @@ class VirtualModels(unittest.TestCase):
         refused = other.ask("prompt", message="hi")
         self.assertIn("router/auto is not there", refused["error"])
 
+    def test_conversation_is_made_to_fit_the_model_that_is_chosen(self):
+        client = self.start(route="tiny")
+        for _ in range(2):
+            client.run({"text": "a long answer " * 10000, "usage": {"in": 60_000, "out": 100}})
+        client.ask("set_thinking_level", level="high")
+        start = len(client.seen)
+        client.run({"text": "fits now"})
+        kinds = [record["type"] for record in client.seen[start:]]
+        self.assertIn("compaction_end", kinds)
+        self.assertLess(kinds.index("turn_start"), kinds.index("compaction_start"))
+        self.assertEqual(client.requests()[-1]["body"]["model"], "t1")
+        last = self.answers(client)[-1]
+        self.assertEqual((last["stopReason"], last["provider"], last["model"]), ("stop", "tiny", "t1"))
+
     def test_calls_outside_of_the_run_are_direct(self):
         client = self.start()
         client.send("prompt", message="/ask")

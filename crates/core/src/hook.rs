@@ -77,6 +77,8 @@ hooks! {
     BeforeProviderHeaders => "before_provider_headers", Decides;
     BeforeProviderRequest => "before_provider_request", Decides;
     AfterProviderResponse => "after_provider_response", Observes;
+    /// A provider sent an event of its answer.
+    ProviderStreamEvent => "provider_stream_event", Streams;
     ToolExecutionStart => "tool_execution_start", Observes;
     ToolExecutionUpdate => "tool_execution_update", Streams;
     ToolExecutionEnd => "tool_execution_end", Observes;

@@ -136,6 +136,11 @@ impl Extensions {
         self.subscribed(hook, tool, Subscription::Awaited).cloned().collect()
     }
 
+    /// Returns the extensions that are told without being waited for, in order.
+    pub fn telling(&self, hook: HookKind) -> Vec<Arc<dyn Extension>> {
+        self.subscribed(hook, None, Subscription::Told).cloned().collect()
+    }
+
     /// Tells whether an extension is called and waited for.
     pub fn is_awaited(&self, hook: HookKind, tool: Option<&str>) -> bool {
         self.subscribed(hook, tool, Subscription::Awaited).next().is_some()

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::pin::Pin;
+use std::sync::Arc;
 
+use bowline_core::Model;
 use bowline_core::stream::{FailureKind, StreamError};
 use serde_json::Value;
 
 use crate::api::HttpRequest;
 use crate::secret::Secret;
+use crate::sse;
 
 /// A future on the heap.
 pub type HookFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -27,6 +30,40 @@ pub trait RequestHooks: Debug + Send + Sync {
 
     /// Is told that an answer has begun.
     fn response(&self, status: u16, headers: BTreeMap<String, String>) -> HookFuture<()>;
+
+    /// Tells whether the events of the answer are wanted.
+    fn wants_stream_events(&self) -> bool;
+
+    /// Takes an event of the answer as the provider sent it, if it is JSON.
+    fn stream_event(&self, model: &Arc<Model>, data: Value);
+}
+
+/// Shows the events of an answer to hooks, beside the decoder.
+pub(crate) struct StreamTap {
+    model: Arc<Model>,
+    hooks: Arc<dyn RequestHooks>,
+    parser: sse::Parser,
+}
+
+impl StreamTap {
+    /// Returns one if the hooks want the events.
+    pub(crate) fn new(model: &Arc<Model>, hooks: &Arc<dyn RequestHooks>) -> Option<Self> {
+        let is_wanted = hooks.wants_stream_events();
+        let (model, hooks) = (Arc::clone(model), Arc::clone(hooks));
+        is_wanted.then(|| Self { model, hooks, parser: sse::Parser::default() })
+    }
+
+    /// Takes further bytes. Returns whether more of them make sense: the decoder says what is wrong with them.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> bool {
+        let Self { model, hooks, parser } = self;
+        let fed = parser.feed(bytes, |data| {
+            if let Ok(data) = serde_json::from_slice(data) {
+                hooks.stream_event(model, data);
+            }
+            Ok(())
+        });
+        fed.is_ok()
+    }
 }
 
 /// Lets hooks change a request.

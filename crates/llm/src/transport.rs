@@ -29,7 +29,7 @@ use crate::recording::{Outcome, Recorder};
 use crate::redaction::Redactor;
 use crate::replay::RecordedAnswer;
 use crate::request::AnswerStream;
-use crate::request_hooks::RequestHooks;
+use crate::request_hooks::{RequestHooks, StreamTap};
 use crate::secret::Secret;
 
 /// The most that is read of an error body, and how long that may take.
@@ -115,6 +115,8 @@ type Preparation = Pin<Box<dyn Future<Output = Result<Prepared, StreamError>> + 
 struct Flow {
     shared: Arc<Shared>,
     decoder: Box<dyn Decoder>,
+    /// Shows what the decoder gets to others.
+    tap: Option<StreamTap>,
     stage: Stage,
     /// Masks the secrets of the request in what is passed on.
     redactor: Redactor,
@@ -169,6 +171,7 @@ impl Transport {
         let flow = Flow {
             shared: Arc::clone(&self.shared),
             decoder,
+            tap: None,
             stage: Stage::Asking(Box::pin(prepare)),
             redactor: Redactor::default(),
             host: String::new(),
@@ -293,6 +296,7 @@ impl Flow {
                 let incoming = Incoming::new(response, exchange);
                 if let Some(hooks) = outgoing.hooks {
                     hooks.response(incoming.status(), incoming.headers()).await;
+                    self.tap = StreamTap::new(&outgoing.model, &hooks);
                 }
                 return Ok(incoming);
             }
@@ -367,6 +371,7 @@ impl Flow {
         if self.received > limit {
             return Err(exceeded(&format!("more than {} for one answer", mebibytes(limit))));
         }
+        self.tap.take_if(|tap| !tap.feed(bytes));
         self.decoder.feed(bytes, events)?;
         self.check(events)
     }

@@ -2,6 +2,9 @@
 
 import { messageOf } from "../host/errors.mjs";
 
+/** How many tools were run by others, so that each call has an id of its own. */
+let calls = 0;
+
 /** Returns the context of a handler or a tool. `overrides` replaces members. */
 export function createContext(host, runtime, call, overrides = {}) {
   const ext = runtime.extension.id;
@@ -18,6 +21,7 @@ export function createContext(host, runtime, call, overrides = {}) {
     scopedModels: () => structuredClone(state.scopedModels ?? []),
     thinkingLevel: () => state.thinkingLevel ?? "off",
     signal: () => host.mirror.signal,
+    tools: () => callableTools(host),
   };
   const methods = {
     isIdle: () => state.isIdle ?? true,
@@ -31,7 +35,7 @@ export function createContext(host, runtime, call, overrides = {}) {
     getContextUsage: () => state.contextUsage ?? undefined,
     compact: (options) => void compact(host, runtime, options),
     getSystemPrompt: () => host.services.systemPrompt(ext),
-    executeTool: (name, args, options) => executeTool(host, ext, name, args, options, call),
+    executeTool: (name, args, options) => executeTool(host, ext, String(name), args, options, call),
     ...overrides,
   };
   const ctx = {};
@@ -73,7 +77,28 @@ async function compact(host, runtime, { customInstructions, onComplete, onError 
   }
 }
 
-async function executeTool(host, ext, name, args, { signal } = {}, call) {
-  const withdrawn = signal ?? call?.signal;
-  return host.requests.request(ext, "tool.execute", { name, args: args ?? {} }, { signal: withdrawn });
+/** How a tool can be reached that other tools may call. */
+const CALLABLE = new Set(["direct", "codemode", "deferred"]);
+
+/** Returns the tools that `executeTool` can call: those that are active, and those that are called by tools only. */
+function callableTools(host) {
+  const active = new Set(host.state.activeTools ?? []);
+  const isCallable = ({ name, exposure }) => CALLABLE.has(exposure) && (exposure !== "direct" || active.has(name));
+  return host.services.tools().filter(isCallable);
+}
+
+/** Runs another tool. Whatever goes wrong with it is its result. */
+async function executeTool(host, ext, name, args, { signal, onUpdate } = {}, call) {
+  calls += 1;
+  const toolCall = { type: "toolCall", id: `${call?.toolCallId ?? "call"}/${calls}`, name, arguments: args ?? {} };
+  const options = { signal: signal ?? call?.signal, onProgress: onUpdate };
+  try {
+    if (!callableTools(host).some((tool) => tool.name === name)) throw new Error(`Tool ${name} not found`);
+    const { isError, ...result } = await host.requests.request(ext, "tool.execute", { name, args: args ?? {} }, options);
+    // Old callers look for the result itself.
+    return { ...result, toolCall, result, isError: isError === true };
+  } catch (error) {
+    const result = { content: [{ type: "text", text: messageOf(error) }], details: {} };
+    return { ...result, toolCall, result, isError: true };
+  }
 }

@@ -146,9 +146,10 @@ function acting(host, runtime) {
     },
     getActiveTools: looking(() => [...(state.activeTools ?? [])]),
     setActiveTools: (names) => {
-      const known = new Set((state.allTools ?? []).map((tool) => tool.name));
-      notify("tools.setActive", { names: names.map(String) });
-      mirror.expect({ activeTools: [...new Set(names)].filter((name) => known.has(name)) });
+      const exposures = new Map(host.services.tools().map(({ name, exposure }) => [name, exposure]));
+      const wanted = [...new Set(names.map(String))].filter((name) => exposures.get(name) !== "hidden");
+      notify("tools.setActive", { names: wanted });
+      mirror.expect({ activeTools: wanted.filter((name) => exposures.has(name)) });
     },
     getAllTools: looking(() => host.services.tools()),
     getCommands: looking(() => host.services.commands()),

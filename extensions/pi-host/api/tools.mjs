@@ -10,6 +10,7 @@ export async function runTool(host, extension, { id, name, toolCallId, args }, c
   const { runtime } = extension;
   const tool = runtime.tools.get(name);
   if (!tool) throw new Error(`The extension has no tool ${name}`);
+  call.toolCallId = toolCallId;
   const ctx = host.createContext(runtime, call);
   let isRunning = true;
   const onUpdate = (partial) => {

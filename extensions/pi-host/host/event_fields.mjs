@@ -10,6 +10,11 @@ const ADDITIONS = {
     if (event.source === "rpc" && host.mode !== "rpc") event.source = "interactive";
   },
 
+  // Messages of extensions start runs without this event.
+  before_agent_start(_, event) {
+    event.messageType = "user";
+  },
+
   session_before_compact(host, event, call) {
     lazily(event, "branchEntries", () => host.services.sessionManager().getBranch());
     event.signal = call?.signal;

@@ -16,6 +16,7 @@ import { messageOf, stackOf } from "./errors.mjs";
 import { Extension } from "./extension.mjs";
 import { loadAll, loadLimit } from "./loading.mjs";
 import { Mirror } from "./mirror.mjs";
+import { providerCallbacks } from "./provider_callbacks.mjs";
 import { Requests } from "./requests.mjs";
 import { Services } from "./services.mjs";
 import { StreamedMessage } from "./streamed_message.mjs";
@@ -293,7 +294,8 @@ export class Host {
     const { ext, id, provider, op, request, credential } = record;
     void this.#answer(record, ({ runtime }, call) => {
       const emit = (event) => this.send({ type: "chunk", ext, id, event });
-      return runAs(runtime, call, () => this.services.providers().runProvider(provider, op, { request, credential }, emit, call.signal));
+      const asked = { request, credential, callbacks: providerCallbacks(this, call) };
+      return runAs(runtime, call, () => this.services.providers().runProvider(provider, op, asked, emit, call.signal));
     });
   }
 

@@ -64,6 +64,14 @@ function byName(records) {
   return new Map(records.map((record) => [record.name, record]));
 }
 
+/** Ways to reach a tool by which the model is told of it at once. */
+const DECLARED = new Set([undefined, "direct", "model-only"]);
+
+/** Tells whether a tool is active as soon as it is registered. */
+export function isActiveAtOnce({ defaultActive, exposure }) {
+  return defaultActive !== false && DECLARED.has(exposure);
+}
+
 function toolRecord(tool) {
   const guidelines = tool.promptGuidelines;
   return {
@@ -74,7 +82,7 @@ function toolRecord(tool) {
     promptSnippet: optionalText(tool.promptSnippet),
     promptGuidelines: Array.isArray(guidelines) ? guidelines.map(String) : undefined,
     executionMode: tool.executionMode === "sequential" ? "sequential" : undefined,
-    defaultActive: tool.defaultActive === false ? false : undefined,
+    defaultActive: isActiveAtOnce(tool) ? undefined : false,
     prepareArguments: typeof tool.prepareArguments === "function" ? true : undefined,
   };
 }

@@ -1,6 +1,7 @@
 // What extensions and shims ask the host for that is made on demand: models, tools, commands, the system prompt.
 
 import { createRequire } from "node:module";
+import { isActiveAtOnce } from "./registration.mjs";
 
 /** How long the list of models is trusted, in milliseconds. */
 const MODELS_FRESH_MS = 5000;
@@ -81,18 +82,21 @@ export class Services {
         description: tool.description,
         parameters: definition?.parameters ?? tool.parameters,
         promptGuidelines: definition?.promptGuidelines ?? tool.promptGuidelines,
+        exposure: definition?.exposure ?? "direct",
+        ...ofDefinition(definition),
         sourceInfo: tool.sourceInfo ?? extension?.sourceInfo ?? builtInSource(tool),
       };
     });
   }
 
   /** Adds a tool that an extension has just registered, which is enabled at once. */
-  expectTool(extension, { name, description, parameters, defaultActive }) {
+  expectTool(extension, tool) {
+    const { name, description, parameters } = tool;
     const { state, mirror } = this.#host;
     const others = (state.allTools ?? []).filter((tool) => tool.name !== name);
     const allTools = [...others, { name, description, parameters, source: "extension", extension: extension.id }];
     const active = state.activeTools ?? [];
-    const activeTools = defaultActive === false || active.includes(name) ? active : [...active, name];
+    const activeTools = !isActiveAtOnce(tool) || active.includes(name) ? active : [...active, name];
     mirror.expect({ allTools, activeTools });
   }
 
@@ -116,6 +120,11 @@ export class Services {
   systemPromptParts(ext) {
     return this.#host.requests.requestSync(ext, "session.systemPromptOptions") ?? {};
   }
+}
+
+/** Returns what only the extension knows of its tool. */
+function ofDefinition({ namespace, annotations, reachesTools } = {}) {
+  return Object.fromEntries(Object.entries({ namespace, annotations, reachesTools }).filter(([, value]) => value !== undefined));
 }
 
 /** Returns where a tool comes from that no extension offers: the engine, or the client as one that embeds pi does. */

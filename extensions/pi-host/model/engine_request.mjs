@@ -74,6 +74,8 @@ export function modelParams(model, context, options, api) {
     messages: convertToLlm(transcript).filter(({ role }) => role !== "system").map(completeMessage),
     maxTokens,
     thinkingLevel: levelOf(options),
+    temperature: Number.isFinite(options.temperature) ? options.temperature : undefined,
+    toolChoice: ["string", "object"].includes(typeof options.toolChoice) ? (options.toolChoice ?? undefined) : undefined,
     tools: tools.map(({ name, description, parameters }) => ({ name, description: description ?? "", parameters })),
     apiKey: options.apiKey && options.apiKey !== HELD_KEY ? options.apiKey : undefined,
     headers: callerHeaders(options),

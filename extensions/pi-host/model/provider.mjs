@@ -102,12 +102,12 @@ export function forgetProvider(name) {
  *
  * A failure is thrown as an error, which may have `kind` and `retryAfterMs` for the record's `error`.
  */
-export async function runProvider(name, op, { request, credential } = {}, emitChunk, signal) {
+export async function runProvider(name, op, { request, credential, callbacks } = {}, emitChunk, signal) {
   const registration = registrationOf(name);
   if (!registration) throw new Error(`The provider ${name} is not registered any more.`);
   switch (op) {
     case "stream":
-      return answer(registration, request, emitChunk, signal);
+      return answer(registration, request, { emitChunk, callbacks }, signal);
     case "refresh":
       return refresh(registration, credential, signal);
     case "login":
@@ -141,13 +141,13 @@ export async function authorized(registration, model, options) {
   });
 }
 
-async function answer(registration, request, emitChunk, signal) {
+async function answer(registration, request, { emitChunk, callbacks }, signal) {
   const { name } = registration;
   const { thinkingLevel, maxTokens, sessionId, systemPrompt, messages, tools } = request;
   const described = describedModels(registration).find(({ id }) => id === request.model.id);
   const model = { ...described, ...request.model, provider: name };
   const reasoning = thinkingLevel === "off" ? undefined : thinkingLevel;
-  const options = await authorized(registration, model, defined({ signal, maxTokens, reasoning, sessionId }));
+  const options = await authorized(registration, model, defined({ signal, maxTokens, reasoning, sessionId, ...callbacks }));
   const chunks = new AnswerChunks(emitChunk);
   const final = await orAborted(read(registration, model, { systemPrompt, messages, tools }, options, chunks), signal);
   if (!final) throw new Error(`The answer of the provider ${name} ended before it was complete.`);

@@ -127,13 +127,48 @@ test("a default of a flag must fit its type", async () => {
   });
 });
 
-test("what only a later pi has is reported and does not keep the rest from working", async () => {
-  const source = `export default (pi) => { pi.registerVirtualModel({}); pi.registerShortcut("a", {}); pi.registerCommand("rest", { handler() {} }); };`;
+test("a tool runs others, which never throw, and sees which there are", async () => {
+  const source = `export default (pi) => {
+    const plain = (name, fields) => pi.registerTool({ name, description: name, parameters: { type: "object" }, execute() {}, ...fields });
+    plain("script", { exposure: "codemode", namespace: { name: "n" }, annotations: { readOnlyHint: true } });
+    plain("secret", { exposure: "hidden" });
+    plain("asking", { exposure: "model-only" });
+    plain("outer", { async execute(id, { name }, signal, onUpdate, ctx) {
+      const updates = [];
+      const outcome = await ctx.executeTool(name, { a: 1 }, { onUpdate: (partial) => updates.push(partial) });
+      return { content: [], details: { outcome, updates, tools: ctx.tools.map((tool) => tool.name) } };
+    } });
+    pi.registerCommand("activate", { handler: (_, ctx) => {
+      pi.setActiveTools(["read", "secret", "script", "nothing"]);
+      const { exposure, namespace, annotations } = pi.getAllTools().find(({ name }) => name === "script");
+      ctx.ui.notify(JSON.stringify([pi.getActiveTools(), exposure, namespace, annotations]));
+    } });
+  };`;
   await withHost({ "a.ts": source }, async (engine) => {
-    const errors = engine.atStart.filter(({ type }) => type === "error").map(({ where, message }) => [where, message.split(";")[0]]);
-    assert.deepEqual(errors, [
-      ["registerVirtualModel", "bowline does not serve registerVirtualModel() to extensions"],
-    ]);
-    assert.deepEqual(engine.registered.extensions[0].commands.map(({ name }) => name), ["rest"]);
+    const registered = engine.registered.extensions[0].tools;
+    const inactive = registered.filter(({ defaultActive }) => defaultActive === false).map(({ name }) => name);
+    assert.deepEqual(inactive, ["script", "secret"]);
+    const allTools = ["read", "script", "secret", "asking", "outer"].map((name) => {
+      const own = name === "read" ? { source: "builtin" } : { source: "extension", extension: "a" };
+      return { name, description: name, parameters: { type: "object" }, ...own };
+    });
+    engine.send({ type: "state", patch: { allTools, activeTools: ["read", "asking", "outer"] } });
+    const call = (name) => engine.call({ type: "tool", ext: "a", name: "outer", toolCallId: "t", args: { name } });
+    const running = call("read");
+    const { id } = await engine.next(({ method }) => method === "tool.execute");
+    engine.send({ type: "progress", id, partial: { content: [{ type: "text", text: "half" }] } });
+    engine.answer({ ext: "a", id }, { content: [{ type: "text", text: "all" }], isError: false });
+    const { outcome, updates, tools } = (await running).result.details;
+    assert.deepEqual(tools, ["read", "script", "outer"]);
+    assert.deepEqual(updates, [{ content: [{ type: "text", text: "half" }] }]);
+    assert.deepEqual([outcome.isError, outcome.result.content[0].text, outcome.toolCall.name], [false, "all", "read"]);
+    assert.match(outcome.toolCall.id, /^t\/\d+$/);
+    for (const name of ["secret", "asking", "nothing"]) {
+      const refused = (await call(name)).result.details.outcome;
+      assert.deepEqual([refused.isError, refused.result.content[0].text], [true, `Tool ${name} not found`]);
+    }
+    await engine.command("activate");
+    const expected = [["read", "script"], "codemode", { name: "n" }, { readOnlyHint: true }];
+    assert.deepEqual(JSON.parse(engine.of("notify").at(-1).params.message), expected);
   });
 });

@@ -238,6 +238,10 @@ impl Samples {
                 status: 200,
                 headers: owned(&[("content-type", "text/event-stream")]),
             },
+            HookKind::ProviderStreamEvent => HookEvent::ProviderStreamEvent {
+                model: Arc::clone(self.model()),
+                data: json!({ "type": "content_block_delta", "index": 0 }),
+            },
             // That of trust comes before there are sessions; the others are not of a run.
             _ => return None,
         })

@@ -127,6 +127,10 @@ pub enum HookEvent {
         status: u16,
         headers: BTreeMap<String, String>,
     },
+    ProviderStreamEvent {
+        model: Arc<Model>,
+        data: Value,
+    },
     ToolExecutionStart {
         call_id: String,
         tool: String,
@@ -222,6 +226,7 @@ impl HookEvent {
             Self::BeforeProviderHeaders(_) => HookKind::BeforeProviderHeaders,
             Self::BeforeProviderRequest(_) => HookKind::BeforeProviderRequest,
             Self::AfterProviderResponse { .. } => HookKind::AfterProviderResponse,
+            Self::ProviderStreamEvent { .. } => HookKind::ProviderStreamEvent,
             Self::ToolExecutionStart { .. } => HookKind::ToolExecutionStart,
             Self::ToolExecutionUpdate { .. } => HookKind::ToolExecutionUpdate,
             Self::ToolExecutionEnd { .. } => HookKind::ToolExecutionEnd,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bowline_core::hook::{HookEvent, HookKind};
+use bowline_core::model::Model;
 use bowline_llm::{HookFuture, ModelRequest};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -28,6 +29,8 @@ struct ProviderHooks {
     headers: Vec<Arc<dyn Extension>>,
     payload: Vec<Arc<dyn Extension>>,
     response: Vec<Arc<dyn Extension>>,
+    /// Those that are told of the events of the answer.
+    stream: Vec<Arc<dyn Extension>>,
     cancel: CancellationToken,
     reporter: Option<Reporter>,
 }
@@ -45,10 +48,11 @@ impl Session {
             headers: awaiting(HookKind::BeforeProviderHeaders),
             payload: awaiting(HookKind::BeforeProviderRequest),
             response: awaiting(HookKind::AfterProviderResponse),
+            stream: self.extensions.telling(HookKind::ProviderStreamEvent),
             cancel: cancel.clone(),
             reporter: None,
         };
-        let sees_requests = [&provider.headers, &provider.payload, &provider.response];
+        let sees_requests = [&provider.headers, &provider.payload, &provider.response, &provider.stream];
         let is_wanted = sees_requests.iter().any(|extensions| !extensions.is_empty());
         Some(RequestHooks {
             context: awaiting(HookKind::Context),
@@ -128,5 +132,14 @@ impl bowline_llm::RequestHooks for ProviderHooks {
     fn response(&self, status: u16, headers: BTreeMap<String, String>) -> HookFuture<()> {
         let called = self.call(&self.response, HookEvent::AfterProviderResponse { status, headers });
         Box::pin(async move { drop(called.await) })
+    }
+
+    fn wants_stream_events(&self) -> bool {
+        !self.stream.is_empty()
+    }
+
+    fn stream_event(&self, model: &Arc<Model>, data: Value) {
+        let event = HookEvent::ProviderStreamEvent { model: Arc::clone(model), data };
+        self.stream.iter().for_each(|extension| extension.tell(&event));
     }
 }

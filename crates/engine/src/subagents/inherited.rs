@@ -51,7 +51,8 @@ impl Extension for Member {
             | HookKind::ToolResult
             | HookKind::BeforeProviderHeaders
             | HookKind::BeforeProviderRequest
-            | HookKind::AfterProviderResponse => self.0.subscription(hook, tool),
+            | HookKind::AfterProviderResponse
+            | HookKind::ProviderStreamEvent => self.0.subscription(hook, tool),
             _ => Subscription::None,
         }
     }

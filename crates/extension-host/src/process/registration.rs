@@ -39,8 +39,10 @@ const LONGEST_PARAMETERS: usize = 256 * 1024;
 /// The longest description of an MCP server, in bytes.
 const LONGEST_SERVER: usize = 256 * 1024;
 
-/// Hooks that older extensions of pi take part in and that never occur.
-const BYGONE_HOOKS: [&str; 3] = ["session_switch", "session_fork", "session_directory"];
+/// Hooks that extensions of pi take part in and that never occur: those of older versions, and one about something that
+/// bowline does not do.
+const IDLE_HOOKS: [&str; 4] =
+    ["session_switch", "session_fork", "session_directory", "cache_warming_decision"];
 
 /// The name of the hook for what other extensions emit.
 const BUS: &str = "bus";
@@ -215,7 +217,7 @@ impl Registered {
         }
         let Some(hook) = HookKind::parse(&event) else {
             // A later version may have it.
-            return if BYGONE_HOOKS.contains(&&*event) {
+            return if IDLE_HOOKS.contains(&&*event) {
                 Ok(())
             } else {
                 Err(format!("there is no hook {}", shortened(&event)))

@@ -190,6 +190,14 @@ pub enum HookEventRecord<'event> {
     BeforeProviderRequest { payload: &'event Value },
     /// A provider began to answer.
     AfterProviderResponse { status: u16, headers: &'event BTreeMap<String, String> },
+    /// A provider sent an event of its answer, which is as the provider sent it. Never waited for.
+    ProviderStreamEvent {
+        provider: &'event str,
+        api: &'event str,
+        /// The id of the model.
+        model: &'event str,
+        data: &'event Value,
+    },
     /// A tool call is taken up.
     ToolExecutionStart { tool_call_id: &'event str, tool_name: &'event str, args: &'event Arguments },
     /// A running tool has new output. Never waited for.

@@ -192,6 +192,10 @@ pub struct ModelParams {
     pub messages: Option<Vec<Message>>,
     pub max_tokens: Option<u64>,
     pub thinking_level: Option<ThinkingLevel>,
+    /// Left out for models of Anthropic that think.
+    pub temperature: Option<f64>,
+    /// Whether and which tools are to be called, in the words of the model's API.
+    pub tool_choice: Option<Value>,
     #[serde(default)]
     pub tools: Vec<DeclaredTool>,
 }

@@ -1,5 +1,6 @@
 //! What extensions ask for: one arm each.
 
+mod call_wishes;
 mod credentials;
 mod exec;
 mod model;

@@ -8,10 +8,11 @@ use bowline_core::model::Model;
 use bowline_core::stream::{BlockKind, StreamEvent, TokenCounts};
 use bowline_core::tool::ToolDefinition;
 use bowline_core::usage::Usage;
-use bowline_llm::{AddedBy, Assembly, ModelRequest, NewProvider, Providers, RequestOptions};
+use bowline_llm::{AddedBy, Assembly, ModelRequest, NewProvider, Providers, RequestHooks, RequestOptions};
 use futures_util::StreamExt as _;
 use serde_json::Value;
 
+use super::call_wishes::CallWishes;
 use super::{Asked, CANCELLED, json};
 use crate::protocol::{
     Chunk, DescribedModel, ListModelsParams, ModelParams, NamedModel, ProviderRegistration, ToExtension,
@@ -37,6 +38,7 @@ pub(super) async fn answer(
     delivery: Delivery,
 ) -> Result<Value, String> {
     let _pause = asked.connection.clock.pause();
+    let (temperature, tool_choice) = (params.temperature, params.tool_choice.clone());
     let Call { mut request, providers } = call(asked, params)?;
     tokio::select! {
         routed = providers.route_directly(&mut request) => routed.map_err(|error| error.message)?,
@@ -44,7 +46,8 @@ pub(super) async fn answer(
     }
     let mut assembly = Assembly::new(Arc::clone(&request.model), now());
     let mut kinds = Kinds::default();
-    let mut stream = providers.stream(request);
+    let wishes = CallWishes::new(&request.model, temperature, tool_choice);
+    let mut stream = providers.stream_with(request, wishes.map(|wishes| wishes as Arc<dyn RequestHooks>));
     loop {
         let batch = tokio::select! {
             batch = stream.next() => batch,

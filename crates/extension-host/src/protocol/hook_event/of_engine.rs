@@ -142,6 +142,12 @@ impl<'event> HookEventRecord<'event> {
             HookEvent::AfterProviderResponse { status, headers } => {
                 Self::AfterProviderResponse { status: *status, headers }
             }
+            HookEvent::ProviderStreamEvent { model, data } => Self::ProviderStreamEvent {
+                provider: &model.provider,
+                api: &model.api,
+                model: &model.id,
+                data,
+            },
             HookEvent::ToolExecutionStart { call_id, tool, arguments } => {
                 Self::ToolExecutionStart { tool_call_id: call_id, tool_name: tool, args: arguments }
             }
