@@ -393,11 +393,16 @@ def the_end_at_every_moment(model):
         agent.result("session/set_mode", {"sessionId": session, "modeId": "auto"})
         agent.request("session/prompt", {"sessionId": session, "prompt": plan(long, {"text": "x"})})
         agent.update(session, lambda update: update.get("status") == "in_progress", "a call in progress")
+        deadline = time.monotonic() + 20
+        while not (os.path.exists(pid) and open(pid).read().strip()) and time.monotonic() < deadline:
+            time.sleep(0.02)
 
     for moment in (lambda _: None, while_opening, while_asking, while_speaking, while_running):
         for end in ("eof", signal.SIGTERM, signal.SIGHUP):
             agent = Agent(model, serve=lambda _: None)
             agent.initialize()
+            if os.path.exists(pid):
+                os.remove(pid)
             moment(agent)
             if end != "eof":
                 agent.process.send_signal(end)
