@@ -6,6 +6,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -330,6 +331,28 @@ def requests_that_do_not_wait(model):
 
 
 @attack
+def prompts_beside_turns_that_no_prompt_started(model):
+    """A message into an idle session starts a turn; prompts wait for its end, and a cancel ends it."""
+    with start(model) as agent:
+        session = agent.session()
+        for method, result in (("_session/steering", {"outcome": "startedNewTurn"}), ("_bowline/follow_up", {})):
+            first = agent.request(method, {"sessionId": session, "prompt": plan({"text": "steered"})})
+            prompts = [agent.request("session/prompt", {"sessionId": session, "prompt": plan({"text": f"prompt {number}"})}) for number in range(3)]
+            assert agent.answer(first)["result"] == result
+            for number in prompts:
+                assert agent.answer(number)["result"]["stopReason"] == "end_turn"
+        agent.request("_session/steering", {"sessionId": session, "prompt": plan(call("bash", command="sleep 60"), {"text": "x"})})
+        agent.update(session, lambda update: update.get("status") == "in_progress", "a call in progress")
+        waiting = agent.request("session/prompt", {"sessionId": session, "prompt": plan({"text": "never"})})
+        agent.notify("session/cancel", {"sessionId": session})
+        assert agent.answer(waiting)["result"] == {"stopReason": "cancelled"}
+        agent.update(session, lambda update: update.get("status") == "failed", "the end of the call")
+        is_alive(agent)
+    texts = "".join(update["content"]["text"] for update in agent.updates(session) if update["sessionUpdate"] == "agent_message_chunk")
+    assert texts.index("steered") < texts.index("prompt 0") < texts.index("prompt 1") < texts.index("prompt 2"), texts
+
+
+@attack
 def a_session_that_is_loaded_and_deleted_while_it_runs(model):
     with start(model) as agent:
         session = agent.session()
@@ -370,11 +393,16 @@ def the_end_at_every_moment(model):
         agent.result("session/set_mode", {"sessionId": session, "modeId": "auto"})
         agent.request("session/prompt", {"sessionId": session, "prompt": plan(long, {"text": "x"})})
         agent.update(session, lambda update: update.get("status") == "in_progress", "a call in progress")
+        deadline = time.monotonic() + 20
+        while not (os.path.exists(pid) and open(pid).read().strip()) and time.monotonic() < deadline:
+            time.sleep(0.02)
 
     for moment in (lambda _: None, while_opening, while_asking, while_speaking, while_running):
         for end in ("eof", signal.SIGTERM, signal.SIGHUP):
             agent = Agent(model, serve=lambda _: None)
             agent.initialize()
+            if os.path.exists(pid):
+                os.remove(pid)
             moment(agent)
             if end != "eof":
                 agent.process.send_signal(end)
@@ -419,6 +447,39 @@ def sessions_have_sandboxes_of_their_own(model):
         for session, folder in ((first, one), (second, two)):
             agent.prompt(session, plan(call("bash", command="touch later"), {"text": "x"}))
         assert not os.path.exists(one + "/later") and os.path.exists(two + "/later")
+
+
+@attack
+def a_process_without_a_store(model):
+    with Agent(model, ("--no-session", "--ask", "never")) as agent:
+        capabilities = agent.initialize()["agentCapabilities"]
+        assert capabilities["loadSession"] is False and set(capabilities["sessionCapabilities"]) == {"close"}, capabilities
+        session = agent.session()
+        agent.prompt(session, plan({"text": "x"}))
+        for method in ("session/load", "session/resume", "session/fork"):
+            code = agent.error(method, {"sessionId": "01a1f20b-dd61-77d7-9d95-dab56d527781", "cwd": model.work(), "mcpServers": []})
+            assert code in (-32002, -32602), (method, code)
+
+
+@attack
+def a_key_that_is_stored_later(model):
+    """Without a key a prompt is refused, and works once there is one. Clients with a terminal are offered to ask for it."""
+    os.remove(model.folder + "/models.json")
+    os.remove(model.folder + "/settings.json")
+    with Agent(model, ("--ask", "never"), {"auth": {"terminal": True}}) as agent:
+        methods = {method["id"]: method for method in agent.initialize()["authMethods"]}
+        assert methods["login"]["type"] == "terminal" and "type" not in methods["keys"], methods
+        session = agent.session()
+        assert agent.prompt(session, plan({"text": "x"}))["error"]["code"] == -32000
+        assert agent.error("authenticate", {"methodId": "keys"}) == -32000
+        assert agent.error("authenticate", {"methodId": "none"}) == -32602
+        # What the client runs in a terminal: its command line for the agent, and the arguments of the method.
+        login = [install.BOWLINE, "acp", "--ask", "never", *methods["login"]["args"]]
+        for name, key, code in (("", "", 1), ("no-such-provider\nneither\nnor this", "", 1), ("anthropic", "", 1), ("anthropic", "sk-secret", 0), ("", "", 0)):
+            done = subprocess.run(login, input=f"{name}\n{key}\n", env=model.environment(), capture_output=True, text=True)
+            assert done.returncode == code, (name, done)
+            assert "sk-secret" not in done.stdout + done.stderr
+        agent.result("authenticate", {"methodId": "keys"})
 
 
 def main():

@@ -11,7 +11,7 @@ import time
 import install
 
 CONFORMANCE = os.path.join(os.path.dirname(install.HERE), "conformance")
-TIMEOUT = 30
+TIMEOUT = 120
 EDITOR = {"fs": {"readTextFile": True, "writeTextFile": True}}
 
 

@@ -266,6 +266,24 @@ def unsaved_buffer(model, messages):
 
 
 @conversation
+def dialog_as_a_form(model, messages):
+    """An extension asks before a command that deletes; the client has forms, and answers with each kind of answer."""
+    answers = [{"action": "accept", "content": {"answer": "Allow"}}, {"action": "decline"}, {"action": "cancel"}]
+
+    def serve(message):
+        assert message["method"] == "elicitation/create", message
+        return {"result": answers.pop(0)}
+
+    gate = os.path.dirname(os.path.dirname(CONFORMANCE)) + "/examples/extensions/permission_gate.py"
+    with Player(model, messages, arguments=("--ask", "never", "--extension", gate), capabilities={"elicitation": {"form": {}}}, serve=serve) as agent:
+        session = agent.session()
+        for number in range(3):
+            agent.prompt(session, plan(tools(call("bash", command=f"mkdir d{number}; rm -rf d{number}; touch ran{number}")), {"text": "Done."}))
+    ran = [os.path.exists(f"{model.work()}/ran{number}") for number in range(3)]
+    assert ran == [True, False, False], ran
+
+
+@conversation
 def notices_and_compaction(model, messages):
     able = {"session": {"notices": {}, "compaction": {}}}
     with Player(model, messages, capabilities=able) as agent:

@@ -14,7 +14,7 @@ import sys
 
 import conversations
 import install
-from schema import Schema
+from schema import OwnSchema, Schema
 
 GOLDEN = install.HERE + "/golden"
 
@@ -140,10 +140,10 @@ def first_difference(golden, played):
 
 def main():
     verb, names = sys.argv[1], sys.argv[2:] or sorted(conversations.ALL)
-    schema, failures = Schema(install.schema()), 0
+    schema, own, failures = Schema(install.schema()), OwnSchema(install.ROOT + "/schema/acp.json"), 0
     for name in names:
         messages, home = conversations.play(name)
-        found = problems(messages, schema)
+        found = problems(messages, schema) + own.problems(messages)
         neutral = Neutral(home)
         messages = [(side, neutral.value(message)) for side, message in messages]
         path = f"{GOLDEN}/{name}.jsonl"

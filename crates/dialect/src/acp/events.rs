@@ -32,6 +32,7 @@ impl Acp {
             Event::RunStart | Event::Settled { .. } => {
                 let Some(seat) = self.seats.get_mut(tag) else { return };
                 seat.has_run = matches!(event, Event::RunStart);
+                seat.sent = None;
                 if !seat.is_busy() {
                     seat.end_calls(records);
                     seat.show_time(records);

@@ -32,16 +32,16 @@ pub(super) const FOLLOW_UP: Row = Row {
     result: Some(schema_of::<Empty>()),
     action: Own,
 };
-pub(super) const COMPACT: Row = like(commands::COMPACT, "_bowline/compact", &[SESSION, SUMMARY_FOCUS]);
-pub(super) const STATS: Row = like(commands::GET_SESSION_STATS, "_bowline/stats", &[SESSION]);
-pub(super) const TREE: Row = like(tree::GET_TREE, "_bowline/tree", &[SESSION, FORMAT]);
+pub(super) const COMPACT: Row = like(&commands::COMPACT, "_bowline/compact", &[SESSION, SUMMARY_FOCUS]);
+pub(super) const STATS: Row = like(&commands::GET_SESSION_STATS, "_bowline/stats", &[SESSION]);
+pub(super) const TREE: Row = like(&tree::GET_TREE, "_bowline/tree", &[SESSION, FORMAT]);
 pub(super) const NAVIGATE: Row =
-    like(tree::NAVIGATE_TREE, "_bowline/navigate", &[SESSION, ENTRY, SUMMARIZE, BRANCH_FOCUS]);
+    like(&tree::NAVIGATE_TREE, "_bowline/navigate", &[SESSION, ENTRY, SUMMARIZE, BRANCH_FOCUS]);
 pub(super) const CHANGES: Row =
-    like(file_changes::GET_CHANGES, "_bowline/changes", &[SESSION, ONLY_RUN, AFTER_ENTRY, WITH_DIFF]);
+    like(&file_changes::GET_CHANGES, "_bowline/changes", &[SESSION, ONLY_RUN, AFTER_ENTRY, WITH_DIFF]);
 pub(super) const UNDO: Row =
-    like(file_changes::UNDO, "_bowline/undo", &[SESSION, UNDONE_RUN, UNDO_TO, DRY_RUN]);
-pub(super) const REDO: Row = like(file_changes::REDO, "_bowline/redo", &[SESSION, DRY_RUN]);
+    like(&file_changes::UNDO, "_bowline/undo", &[SESSION, UNDONE_RUN, UNDO_TO, DRY_RUN]);
+pub(super) const REDO: Row = like(&file_changes::REDO, "_bowline/redo", &[SESSION, DRY_RUN]);
 
 /// The commands of other dialects that methods stand for, by the name of the method.
 const COMMANDS: [(&str, Row); 7] = [
@@ -55,7 +55,7 @@ const COMMANDS: [(&str, Row); 7] = [
 ];
 
 /// Returns a method that does the same as a command of other dialects, for the session that it names.
-const fn like(row: Row, name: &'static str, fields: &'static [Field]) -> Row {
+const fn like(row: &Row, name: &'static str, fields: &'static [Field]) -> Row {
     Row { name, about: row.about, fields, result: row.result, action: Own }
 }
 

@@ -24,14 +24,14 @@ pub(super) struct FormParams<'ask> {
 pub(super) fn form<'ask>(session_id: &'ask str, dialog: &Dialog) -> FormParams<'ask> {
     let field = match &dialog.kind {
         DialogKind::Select { options, .. } => {
-            json!({ "type": "string", "title": dialog.title, "enum": options })
+            json!({ "type": "string", "title": "Answer", "enum": options })
         }
-        DialogKind::Confirm { .. } => json!({ "type": "boolean", "title": dialog.title, "default": true }),
+        DialogKind::Confirm { .. } => json!({ "type": "boolean", "title": "Answer", "default": true }),
         DialogKind::Input { placeholder } => {
-            json!({ "type": "string", "title": dialog.title, "description": placeholder })
+            json!({ "type": "string", "title": "Answer", "description": placeholder })
         }
         DialogKind::Editor { prefill, .. } => {
-            json!({ "type": "string", "title": dialog.title, "default": prefill })
+            json!({ "type": "string", "title": "Answer", "default": prefill })
         }
     };
     let message = match &dialog.kind {

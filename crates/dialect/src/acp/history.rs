@@ -1,6 +1,6 @@
 //! The conversation of a session of before, as updates.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bowline_core::message::join_text;
 use bowline_core::message::{
@@ -8,6 +8,7 @@ use bowline_core::message::{
 };
 use bowline_wire::Record;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -33,6 +34,26 @@ struct Entry {
     /// What takes the place of what was compacted away.
     #[serde(default)]
     summary: Option<String>,
+    /// The entry that an edit of the conversation is about, and what takes its place.
+    #[serde(default, rename = "targetId")]
+    target: Option<String>,
+    #[serde(default)]
+    replacement: Option<IgnoredAny>,
+}
+
+/// Returns the entries that are not part of the conversation any more, such as an answer that was asked for again. The last
+/// edit of an entry counts.
+fn removed<'entries>(branch: &[&'entries Entry]) -> HashSet<&'entries str> {
+    let mut removed = HashSet::new();
+    for entry in branch.iter().filter(|entry| entry.r#type == "context_edit") {
+        let Some(target) = entry.target.as_deref() else { continue };
+        if entry.replacement.is_some() {
+            removed.remove(target);
+        } else {
+            removed.insert(target);
+        }
+    }
+    removed
 }
 
 /// Sends the conversation of a session: its current branch, also what was compacted away.
@@ -45,7 +66,9 @@ pub(super) fn replay(
 ) {
     let entries = read(entries);
     take_over(seat, &entries);
-    let branch = branch(&entries, leaf);
+    let mut branch = branch(&entries, leaf);
+    let removed = removed(&branch);
+    branch.retain(|entry| !removed.contains(entry.id.as_str()));
     let results: HashMap<&str, &ToolResultMessage> = branch
         .iter()
         .filter_map(|entry| match &entry.message {

@@ -39,6 +39,7 @@ impl Acp {
             return;
         }
         seat.running = Some(client);
+        seat.sent = Some(message.clone());
         seat.turn_usage = Usage::default();
         self.carry_out(tag, Command::Prompt { message, when_busy: None }, Expected::Turn);
     }
@@ -53,6 +54,11 @@ impl Acp {
         let Some(seat) = self.seats.get_mut(tag) else { return };
         seat.end_calls(records);
         let Some(client) = seat.running.take() else { return };
+        let sent = seat.sent.take();
+        // A run that something else has just begun: the prompt goes on waiting, like all that come during a run.
+        if let (Err(Refusal { code: RefusalCode::Busy, .. }), Some(message)) = (result, sent) {
+            return seat.waiting.push_front((client, message));
+        }
         let is_cut_off = std::mem::take(&mut seat.is_cut_off);
         seat.show_time(records);
         let usage = TurnUsage::of(&seat.turn_usage);

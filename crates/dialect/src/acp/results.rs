@@ -240,6 +240,8 @@ pub(super) struct ListedSession {
 /// A tool call, or what changes of one.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+// As a definition that two updates share, it would have the name of one of them.
+#[schemars(inline)]
 pub(super) struct ToolCallFields {
     pub tool_call_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -48,6 +48,8 @@ pub(super) struct Seat {
     pub models: Vec<Arc<Model>>,
     /// The prompt whose turn is in progress.
     pub running: Option<Origin>,
+    /// The message of that prompt, until its run has begun.
+    pub sent: Option<Draft>,
     /// Whether a run is in progress that no prompt of the client has started, or the end of one that did.
     pub has_run: bool,
     /// The prompts that wait for the turns before them.
@@ -192,6 +194,7 @@ impl Seats {
             sandbox: SandboxMode::default(),
             models: Vec::new(),
             running: None,
+            sent: None,
             has_run: false,
             waiting: VecDeque::new(),
             messages: MessageNames::of_seat(tag),

@@ -76,7 +76,14 @@ impl Envelope for JsonRpc {
                     "properties": {
                         "code": { "type": "integer" },
                         "message": { "type": "string" },
-                        "data": { "description": "A stable name of the error, for programs.", "type": "string" },
+                        "data": {
+                            "description": "More about the error.",
+                            "type": "object",
+                            "properties": {
+                                "details": { "type": "string", "description": "The error in words." },
+                                "code": { "type": "string", "description": "A stable name of a refusal." },
+                            },
+                        },
                     },
                     "required": ["code", "message"],
                 },

@@ -229,6 +229,11 @@ impl Configuration for TestConfiguration {
     fn read(&self, _directory: &Path) -> Result<Configured, String> {
         self.reads.lock().unwrap().remove(0)
     }
+
+    fn for_session(&self, directory: &Path) -> Result<(Configured, Arc<dyn Configuration>), String> {
+        let configured = self.read(directory)?;
+        Ok((configured, Arc::new(Self { reads: Mutex::default() })))
+    }
 }
 
 #[tokio::test]
