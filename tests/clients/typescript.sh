@@ -53,7 +53,7 @@ check)
     check_types &
     types=$!
     # Most of a test is waiting for processes.
-    node --test --test-concurrency=4 --test-reporter=dot --test-timeout=40000 tests/clients/typescript/*.test.mjs
+    node --test --test-concurrency=4 --test-reporter=dot --test-timeout=240000 tests/clients/typescript/*.test.mjs
     wait "$types"
     ;;
 update)

@@ -1,7 +1,7 @@
 // The pipe: records of any size, lines that are none, processes that die, and consumers that are slow.
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { chmodSync, cpSync, mkdirSync, symlinkSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { test } from "node:test";
@@ -41,15 +41,16 @@ test("the time for a long line grows with its length, not with its square", () =
   const time = (megabytes) => {
     const splitter = new LineSplitter(2 ** 30, assert.fail);
     const piece = Buffer.alloc(64 * 1024, "x");
-    const start = performance.now();
+    const before = process.cpuUsage();
     for (let count = 0; count < megabytes * 16; count += 1) splitter.push(piece);
     assert.equal(splitter.push(Buffer.from("\n"))[0].length, megabytes * 2 ** 20);
-    return performance.now() - start;
+    // Of this process alone, however busy the machine is.
+    return process.cpuUsage(before).user / 1_000;
   };
   // The fastest of several, because other programs only make it slower.
   const fastest = (megabytes) => Math.min(...Array.from({ length: 4 }, () => time(megabytes)));
   const [small, large] = [fastest(5), fastest(40)];
-  assert.ok(large < small * 8 * 4, `5 MB took ${small} ms and 40 MB ${large} ms`);
+  assert.ok(large < small * 8 * 5, `5 MB took ${small} ms and 40 MB ${large} ms`);
 });
 
 test("a record of 20 MB arrives whole, with U+2028 in it", async (test) => {
@@ -148,15 +149,19 @@ test("a process that cannot start says why", async (test) => {
 });
 
 test("stdout that somebody else keeps open does not hide the end of the process", async (test) => {
-  const agent = await new Workshop(test).startFake(`
+  const workshop = new Workshop(test);
+  const agent = await workshop.startFake(`
     const { spawn } = await import("node:child_process");
+    const { writeFileSync } = await import("node:fs");
     commands.get_state = () => {
-      spawn("sleep", ["9"], { stdio: ["ignore", "inherit", "inherit"] }).unref();
+      const { pid } = spawn("sleep", ["60"], { stdio: ["ignore", "inherit", "inherit"] });
+      writeFileSync("kept", String(pid));
       process.exit(7);
     };`);
   const started = Date.now();
   await assert.rejects(agent.getState(), (error) => error.exitCode === 7);
-  assert.ok(Date.now() - started < 8_000);
+  assert.ok(Date.now() - started < 50_000);
+  process.kill(Number(readFileSync(path.join(workshop.folder, "kept"), "utf8")));
 });
 
 test("the program is found, or the error says what to do", async (test) => {
@@ -206,7 +211,7 @@ test("a signal ends the waiting, and the work of the command", async (test) => {
   const started = Date.now();
   await assert.rejects(agent.bash("echo begun; sleep 30", { signal: controller.signal }), /enough/);
   await until(async () => (await agent.getMessages()).messages.length === 1, "the command is over");
-  assert.ok(Date.now() - started < 5_000);
+  assert.ok(Date.now() - started < 25_000);
   await assert.rejects(agent.getState({ signal: AbortSignal.abort(new Error("never sent")) }), /never sent/);
 });
 

@@ -87,7 +87,7 @@ export const later = (milliseconds) => new Promise((resolve) => setTimeout(resol
 
 // Waits until something is so.
 export async function until(isSo, what) {
-  for (let tries = 0; tries < 2_000; tries += 1) {
+  for (let tries = 0; tries < 6_000; tries += 1) {
     if (await isSo()) return;
     await later(10);
   }
