@@ -647,6 +647,25 @@ def large_output_of_a_tool_is_one_row(start, folder):
 
 
 @test
+def conversation_that_goes_on_begins_with_its_last_answer(start, folder):
+    rows = "\n".join(f"row {number}" for number in range(30))
+    arguments = script(folder, {"text": rows})
+    arguments.remove("--no-session")
+    chat = start(*arguments)
+    chat.ready()
+    chat.line("go")
+    chat.rest(after="row 29")
+    chat.line("/quit")
+    chat.end()
+    chat = start(*arguments, "-c")
+    chat.rest(after="row 29")
+    text = chat.screen.text()
+    assert text.startswith("(the end of the last answer)\nrow 10\nrow 11\n"), text
+    chat.line("/quit")
+    chat.end()
+
+
+@test
 def two_conversations_share_the_history(start, folder):
     arguments = script(folder, {"text": "fine"})
     first, second = start(*arguments), start(*arguments)
