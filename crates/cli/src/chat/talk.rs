@@ -129,7 +129,8 @@ pub(super) async fn talk(parts: Parts, first: Option<String>) -> End {
                 Turn::GoOn => {}
                 Turn::End => break (End::ByUser, None),
             },
-            _ = ticks.tick(), if talk.activity.is_busy() => talk.activity.tick(),
+            // A question that nobody waits for any more is only found by looking.
+            _ = ticks.tick(), if talk.activity.is_busy() || !talk.questions.is_empty() => talk.activity.tick(),
         }
         talk.drop_expired();
     };
