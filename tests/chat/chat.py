@@ -390,8 +390,7 @@ def tool_calls_are_asked_about(start, folder):
     chat = start(*arguments, "--ask", "untrusted")
     chat.ready()
     chat.line("go")
-    chat.wait_for("? May bash run?")
-    assert "touch made; echo \\u001b[2Jx" in chat.screen.text()
+    chat.wait_for("touch made; echo \\u001b[2Jx\n", after="? May bash run?")
     chat.line("perhaps")
     chat.wait_for("Please answer y (once)")
     assert not (folder / "work" / "made").exists()
@@ -642,6 +641,25 @@ def large_output_of_a_tool_is_one_row(start, folder):
     text = chat.screen.text()
     assert "✓ bash yes 0123456789 | head -c 5000000" in text and "0123456789\n" not in text, text
     assert len(chat.raw) < 100_000, len(chat.raw)
+    chat.line("/quit")
+    chat.end()
+
+
+@test
+def conversation_that_goes_on_begins_with_its_last_answer(start, folder):
+    rows = "\n".join(f"row {number}" for number in range(30))
+    arguments = script(folder, {"text": rows})
+    arguments.remove("--no-session")
+    chat = start(*arguments)
+    chat.ready()
+    chat.line("go")
+    chat.rest(after="row 29")
+    chat.line("/quit")
+    chat.end()
+    chat = start(*arguments, "-c")
+    chat.rest(after="row 29")
+    text = chat.screen.text()
+    assert text.startswith("(the end of the last answer)\nrow 10\nrow 11\n"), text
     chat.line("/quit")
     chat.end()
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use bowline_client::{
-    Client, Error, Event, ExtensionUiRequestRecord, ImageInput, NotifyType, PromptCommand, StreamingBehavior,
+    Client, Error, Event, ExtensionUiRequestRecord, ImageInput, LastText, NotifyType, PromptCommand,
+    StreamingBehavior,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
@@ -13,6 +14,7 @@ use super::activity::Activity;
 use super::commands::{self, Action, COMMANDS, Choice, Command, Finished};
 use super::completion::{existing, named_files};
 use super::line_editor::{Next, SharedKnown, Typed};
+use super::markdown::Markdown;
 use super::questions::{Outcome, Question};
 use super::screen::{Screen, print_plainly};
 use super::style::Style;
@@ -23,6 +25,9 @@ use crate::terminal::{hanging, plain};
 
 /// How often the spinner turns.
 const TICK: Duration = Duration::from_millis(250);
+
+/// How much of the last answer is shown when a conversation goes on.
+const LAST_ROWS: usize = 20;
 
 /// Where the help says what a command does.
 const COMMAND_COLUMN: usize = 21;
@@ -101,6 +106,7 @@ pub(super) async fn talk(parts: Parts, first: Option<String>) -> End {
         is_leaving: false,
         results,
     };
+    talk.show_last_answer().await;
     talk.learn();
     if let Some(first) = first {
         talk.activity.show(Style::Bold, &format!("› {first}"));
@@ -123,7 +129,8 @@ pub(super) async fn talk(parts: Parts, first: Option<String>) -> End {
                 Turn::GoOn => {}
                 Turn::End => break (End::ByUser, None),
             },
-            _ = ticks.tick(), if talk.activity.is_busy() => talk.activity.tick(),
+            // A question that nobody waits for any more is only found by looking.
+            _ = ticks.tick(), if talk.activity.is_busy() || !talk.questions.is_empty() => talk.activity.tick(),
         }
         talk.drop_expired();
     };
@@ -162,6 +169,21 @@ async fn ended_from_outside() {
 }
 
 impl Talk {
+    /// Shows where a conversation is that goes on.
+    async fn show_last_answer(&self) {
+        let Ok(LastText { text: Some(text), .. }) = self.client.connection().get_last_assistant_text().await
+        else {
+            return;
+        };
+        let mut markdown = Markdown::new(self.screen.palette, self.screen.width());
+        let mut rows = markdown.feed(&text);
+        rows.extend(markdown.finish());
+        let surplus = rows.len().saturating_sub(LAST_ROWS);
+        let title = if surplus > 0 { "(the end of the last answer)" } else { "(the last answer)" };
+        self.activity.show(Style::Faint, title);
+        self.screen.show(&rows[surplus..]);
+    }
+
     /// Learns what can be typed.
     fn learn(&self) {
         let own: Vec<_> = COMMANDS.iter().map(|command| command.name.to_owned()).collect();

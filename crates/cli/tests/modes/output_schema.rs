@@ -174,7 +174,7 @@ fn answers_of_a_megabyte_are_read_and_larger_ones_are_not() {
     let answer = |length: usize| json!({ "files": ["x".repeat(length)] }).to_string();
     server.reply(Reply::text(&answer(1_000_000)));
     let finished = once(&workspace, &["-p", "list", "--output-schema", "schema.json"]);
-    assert_eq!((finished.code, finished.stdout.len()), (0, 1_000_014), "{}", finished.stderr);
+    assert_eq!((finished.code, finished.stdout.len()), (0, 1_000_015), "{}", finished.stderr);
     server.reply(Reply::text(&answer(1_100_000)));
     let arguments = ["-p", "list", "--output-schema", "schema.json", "--output-retries", "0"];
     let finished = once(&workspace, &arguments);
