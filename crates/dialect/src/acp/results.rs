@@ -183,6 +183,7 @@ pub(super) struct ListedSession {
 /// A tool call, or what changes of one.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(inline)]
 pub(super) struct ToolCallFields {
     pub tool_call_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
