@@ -103,6 +103,16 @@ fn process_that_is_left_behind_does_not_hold_up_the_end() {
 }
 
 #[test]
+fn end_of_stdout_is_seen_although_the_agent_goes_on() {
+    let mut inspected = Inspected::start(&["--", "sh", "-c", "echo last; exec >&-; read line; exit 2"]);
+    let mut text = String::new();
+    inspected.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(text, "last\n");
+    inspected.send(b"go\n");
+    assert_eq!(inspected.finish().1, Some(2));
+}
+
+#[test]
 fn stderr_passes() {
     let home = tempfile::tempdir().unwrap();
     let output = run(home.path(), &["--", "sh", "-c", "echo one >&2; printf two >&2"]);
