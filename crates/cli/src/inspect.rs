@@ -179,11 +179,18 @@ fn stdin() -> Result<Box<dyn Read + Send>, Failure> {
     Ok(Box::new(File::from(owned.map_err(Failure::io("reading stdin"))?)))
 }
 
-/// Returns stdout without a buffer.
+/// Returns stdout without a buffer, and leaves nothing else that holds it open: the client is to see its end as soon as the
+/// agent has closed it.
 fn stdout() -> Result<Box<dyn Write + Send>, Failure> {
     #[cfg(unix)]
     let owned = std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned();
     #[cfg(windows)]
     let owned = std::os::windows::io::AsHandle::as_handle(&io::stdout()).try_clone_to_owned();
-    Ok(Box::new(File::from(owned.map_err(Failure::io("writing to stdout"))?)))
+    let file = File::from(owned.map_err(Failure::io("writing to stdout"))?);
+    #[cfg(unix)]
+    if let Ok(nothing) = File::options().write(true).open("/dev/null") {
+        rustix::stdio::dup2_stdout(nothing)
+            .map_err(|error| Failure::io("writing to stdout")(error.into()))?;
+    }
+    Ok(Box::new(file))
 }

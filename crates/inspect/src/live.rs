@@ -64,12 +64,12 @@ pub struct Exchange {
 ///
 /// `tell` is called with the address of the page, and with what went wrong beside the exchange.
 pub fn run(exchange: Exchange, tell: impl Fn(&str)) -> Result<u8, Error> {
-    runtime()?.block_on(drive(exchange, tell))
+    block_on(drive(exchange, tell))
 }
 
 /// Serves a page of a recording until a signal ends the process.
 pub(crate) fn serve(store: Arc<Store>, protocols: Protocols, tell: impl FnOnce(&str)) -> Result<(), Error> {
-    runtime()?.block_on(async {
+    block_on(async {
         let mut signals = Signals::listen().map_err(Error::Listen)?;
         let site = Site::open(store, Arc::new(protocols), None).await?;
         tell(&site.address());
@@ -81,8 +81,13 @@ pub(crate) fn serve(store: Arc<Store>, protocols: Protocols, tell: impl FnOnce(&
     })
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Error> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Thread)
+fn block_on<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Thread)?;
+    let result = runtime.block_on(work);
+    // A thread that waits for a pipe must not keep the process from ending.
+    runtime.shutdown_background();
+    result
 }
 
 /// The threads that copy, and the one that records.
@@ -107,7 +112,7 @@ async fn drive(exchange: Exchange, tell: impl Fn(&str)) -> Result<u8, Error> {
         dialect: options.dialect.clone(),
     });
     let has_client = client.is_some();
-    let (mut child, threads) = start(command, client, stderr, recorder)?;
+    let (mut child, threads) = start(&command, client, stderr, recorder)?;
     let Threads { input, queue, copying, recorded } = threads;
     let site = Site::open(Arc::clone(&store), Arc::clone(&protocols), Some(Arc::clone(&input))).await?;
     tell(&format!("bowline inspect: {}", site.address()));
@@ -147,7 +152,7 @@ async fn drive(exchange: Exchange, tell: impl Fn(&str)) -> Result<u8, Error> {
 
 /// Starts the command and the threads.
 fn start(
-    command: Command,
+    command: &Command,
     client: Option<Client>,
     stderr: Box<dyn Write + Send>,
     recorder: Recorder,

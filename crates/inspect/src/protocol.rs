@@ -184,6 +184,12 @@ impl Protocol {
             return forms.iter().any(|form| self.can_be(form, value));
         }
         let Some(properties) = schema["properties"].as_object() else { return true };
+        // What distinguishes requests from responses in JSON-RPC is whether there is a method.
+        if value.get("jsonrpc").is_some()
+            && properties.contains_key("method") != value.get("method").is_some()
+        {
+            return false;
+        }
         properties.iter().all(|(name, schema)| match (schema.get("const"), value.get(name)) {
             (Some(constant), found) => found == Some(constant),
             // The type of a wrapped event.

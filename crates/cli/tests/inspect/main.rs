@@ -1,6 +1,6 @@
 //! `bowline inspect`: what passes through it, what its page is served, what it saves.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers report failures by panicking")]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers report failures by panicking")]
 
 mod inspected;
 mod mistakes;

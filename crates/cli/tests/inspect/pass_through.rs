@@ -92,6 +92,27 @@ fn exit_code_is_the_command_s() {
 }
 
 #[test]
+fn process_that_is_left_behind_does_not_hold_up_the_end() {
+    let home = tempfile::tempdir().unwrap();
+    let mut command = command(home.path(), &["--", "sh", "-c", "sleep 300 & echo $!; exit 6"]);
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut id = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut id).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(6));
+    assert!(Command::new("kill").arg(id.trim()).status().unwrap().success());
+}
+
+#[test]
+fn end_of_stdout_is_seen_although_the_agent_goes_on() {
+    let mut inspected = Inspected::start(&["--", "sh", "-c", "echo last; exec >&-; read line; exit 2"]);
+    let mut text = String::new();
+    inspected.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(text, "last\n");
+    inspected.send(b"go\n");
+    assert_eq!(inspected.finish().1, Some(2));
+}
+
+#[test]
 fn stderr_passes() {
     let home = tempfile::tempdir().unwrap();
     let output = run(home.path(), &["--", "sh", "-c", "echo one >&2; printf two >&2"]);

@@ -43,7 +43,7 @@ const conversation = {
   },
 
   call({ name, args, text, result, isDelta }) {
-    const shown = isDelta ? text : isObject(args) ? Object.values(args).map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join(" ") : args === undefined ? "" : JSON.stringify(args);
+    const shown = isDelta ? text : argumentsOf(args);
     const state = result ? (result.isError ? "failed" : "") : "";
     const head = element("summary", {}, element("b", { text: name || "tool" }), " ", element("code", { text: shorten(shown.replace(/\s+/g, " "), 160) }),
       state ? element("span", { class: "mark bad", text: state }) : null,

@@ -27,6 +27,8 @@ const exchange = {
 
   // What is open.
   group: null,
+  // What the user asked, until the agent tells of it.
+  asked: null,
   commands: new Map(),
   waits: new Map(),
   tools: new Map(),
@@ -106,7 +108,8 @@ const exchange = {
       case "message_start": if (fact.role === "assistant") this.startAnswer(record, fact.model); break;
       case "message_end": this.endMessage(fact, record); break;
       case "delta": this.stream(fact, record); break;
-      case "text": this.messages.push({ role: fact.role, n, at, blocks: [{ form: "text", text: fact.text }], version: 0 }); break;
+      case "asked": this.asked = { text: fact.text, record }; break;
+      case "text": this.asked = null; this.messages.push({ role: fact.role, n, at, blocks: [{ form: "text", text: fact.text }], version: 0 }); break;
       case "tool_start": this.startTool(fact, record); break;
       case "tool_end": this.endTool(fact, record); break;
       case "wait_start": this.before(record, fact.label); this.waits.set(fact.id, this.open("waiting", record, fact.label)); break;
@@ -144,8 +147,13 @@ const exchange = {
 
   startAnswer(record, model) {
     this.endAnswer(record);
+    if (this.asked) {
+      const { text, record: asked } = this.asked;
+      this.messages.push({ role: "user", n: asked.n, at: asked.at, blocks: [{ form: "text", text }], version: 0 });
+      this.asked = null;
+    }
     const since = this.modelSince ?? record.at;
-    this.model = this.open("model", record, model ? `answer of ${model}` : "answer");
+    this.model = this.open("model", record, model ? String(model) : "answer");
     this.model.start = since;
     this.model.first = record.at;
     this.modelSince = null;
@@ -179,6 +187,7 @@ const exchange = {
       for (const block of message.blocks) this.setResult(block, n);
       this.modelSince = at;
     } else if (message.blocks.length) {
+      if (role === "user") this.asked = null;
       this.messages.push({ role: role || "message", n, at, blocks: message.blocks, version: 0 });
     }
   },
@@ -199,7 +208,7 @@ const exchange = {
   startTool(fact, record) {
     if (this.tools.has(fact.id)) return;
     this.before(record, fact.name);
-    const span = this.open("tools", record, `${fact.name} ${fact.args === undefined ? "" : shorten(JSON.stringify(fact.args), 120)}`);
+    const span = this.open("tools", record, `${fact.name} ${shorten(argumentsOf(fact.args), 120)}`);
     this.tools.set(fact.id, span);
     this.modelSince = null;
     if (!this.calls.has(fact.id)) {

@@ -45,6 +45,8 @@ function factsOfAgent(record) {
     case "message_start": return messageFacts("message_start", event.message);
     case "message_end": return messageFacts("message_end", event.message);
     case "message": return messageFacts("message_end", event.message);
+    // Some dialects tell of the user's messages only so.
+    case "input": return [{ kind: "text", role: "user", text: String(event.text ?? "") }];
     case "message_update": return deltaFacts(event);
     case "tool_execution_start": return [{ kind: "tool_start", ...call(event) }];
     case "tool_execution_end": return [{ kind: "tool_end", ...call(event), ...result(event) }];
@@ -73,6 +75,8 @@ function factsOfClient(record) {
     case "host_tool_result": return [{ kind: "wait_end", id: `host ${record.id}` }];
     default: {
       const facts = [{ kind: "command", id: record.id, command: record.type }];
+      const text = pick(record, "message", "text");
+      if (["prompt", "steer", "follow_up"].includes(name) && typeof text === "string") facts.push({ kind: "asked", text });
       if (name === "approval_response") facts.push({ kind: "wait_end", id: `approval ${record.requestId ?? record.id}` });
       return facts;
     }
@@ -130,6 +134,14 @@ function result(event) {
   return { text: textOf(isObject(output) ? output.content : output), isError: Boolean(pick(inner, "isError", "is_error")) };
 }
 
+// The arguments of a call in a few words.
+function argumentsOf(args) {
+  if (args === undefined) return "";
+  const parsed = typeof args === "string" ? parse(args) ?? args : args;
+  if (!isObject(parsed)) return typeof parsed === "string" ? parsed : JSON.stringify(parsed);
+  return Object.values(parsed).map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join(" ");
+}
+
 // The text of a content: a text, or blocks.
 function textOf(content) {
   if (typeof content === "string") return content;
@@ -150,7 +162,7 @@ function messageFacts(kind, message) {
 
 // The blocks of a message: { form: text | thinking | call | result, … }.
 function blocksOf(message, role) {
-  const { content } = message;
+  const content = pick(message, "content", "contents");
   if (role === "tool_result" || role === "tool") {
     return [{ form: "result", id: pick(message, "toolCallId", "tool_call_id") ?? "", text: textOf(content), isError: Boolean(pick(message, "isError", "is_error")) }];
   }
@@ -159,14 +171,14 @@ function blocksOf(message, role) {
   return content.flatMap((part) => {
     if (!isObject(part)) return [{ form: "text", text: String(part) }];
     const form = snake(part.type ?? "text");
-    if (form === "thinking" || form === "reasoning") return [{ form: "thinking", text: String(pick(part, "thinking", "text") ?? "") }];
+    if (form === "thinking" || form === "reasoning") return [{ form: "thinking", text: String(pick(part, "thinking", "text", "content") ?? "") }];
     if (["tool_call", "tool_use"].includes(form)) {
       const inner = isObject(part.tool_call) ? part.tool_call : part;
       return [{ form: "call", ...call(inner), args: pick(inner, "arguments", "args", "input") }];
     }
     if (form === "tool_result") return [{ form: "result", ...call(part), ...result(part) }];
     if (form === "image") return [{ form: "text", text: "[image]" }];
-    return [{ form: "text", text: String(part.text ?? "") }];
+    return [{ form: "text", text: String(pick(part, "text", "content") ?? "") }];
   });
 }
 

@@ -60,7 +60,7 @@ function count(number, noun) {
 }
 
 function tokens(number) {
-  if (number < 1000) return String(number);
+  if (number < 1000) return String(Math.round(number));
   if (number < 1_000_000) return `${(number / 1000).toFixed(number < 10_000 ? 1 : 0)}k`;
   return `${(number / 1_000_000).toFixed(2)}M`;
 }

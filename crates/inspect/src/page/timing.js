@@ -72,8 +72,8 @@ const timing = {
   *axis(scale, [left, right]) {
     const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000];
     const step = steps.find((step) => step * scale >= 80) ?? 7_200_000;
-    for (let at = Math.max(0, Math.floor(left / scale / step) * step); at * scale < right && at <= this.end(); at += step) {
-      const tick = element("span", { class: "tick", text: at === 0 ? "0" : step < 1000 && at < 1000 ? `${at} ms` : duration(at).replace(/\.00 s$/, " s").replace(/(\.\d)0 s$/, "$1 s") });
+    for (let at = Math.max(0, Math.floor(left / scale / step) * step); at * scale < right && (at === 0 || at * scale < this.end() * scale - 40); at += step) {
+      const tick = element("span", { class: "tick", text: at === 0 ? "0" : duration(at).replace(/(\.\d*?)0+ s$/, "$1 s").replace(". s", " s").replace(" 0 s", "") });
       tick.style.left = `${at * scale}px`;
       yield tick;
     }

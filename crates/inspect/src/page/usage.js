@@ -37,7 +37,9 @@ const usage = {
   },
 
   curve(title, unit, points, name, format) {
-    const [width, height, left, bottom] = [480, 130, 46, 18];
+    // As wide as the pane, so that the labels are as large as other text.
+    const width = Math.max(280, Math.min(704, $("usage").clientWidth - 32));
+    const [height, left, bottom] = [130, 50, 18];
     const most = Math.max(...points.map((point) => point[name])) || 1;
     const end = Math.max(exchange.hasTimes ? exchange.end : points.length, 0.001);
     const x = (point, index) => left + ((exchange.hasTimes ? point.at : index + 1) / end) * (width - left - 8);

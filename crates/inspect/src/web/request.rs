@@ -83,7 +83,7 @@ pub(super) fn admit(head: &Head<'_>, port: u16, token: &Token) -> Result<Request
         }
         Framing::Chunked => return Err(Answer::failure("411 Length Required", "the length is missing")),
     };
-    let closes = |value: &[u8]| value.to_ascii_lowercase() == b"close";
+    let closes = |value: &[u8]| value.eq_ignore_ascii_case(b"close");
     let stays = head.request.version.as_str() == "HTTP/1.1" && !head.headers.values("connection").any(closes);
     Ok(Request { wanted, body, stays })
 }
@@ -110,7 +110,7 @@ mod tests {
         match (admitted, expected) {
             (Ok(wanted), Ok(expected)) => assert_eq!(wanted, expected, "{line}"),
             (Err(answer), Err(expected)) => {
-                assert!(answer.status.starts_with(expected), "{line}: {}", answer.status)
+                assert!(answer.status.starts_with(expected), "{line}: {}", answer.status);
             }
             (admitted, expected) => panic!("{line} {headers}: {} {expected:?}", admitted.is_ok()),
         }
