@@ -4,7 +4,8 @@ installed. Usage:
 
     run.py [--program FILE] [--static-program FILE]
 
-Without programs, ./package builds them, which takes several minutes each.
+Without programs, ./package builds them, which takes several minutes each. The variable BOWLINE_TEST_NODE names a Node 22.15 or
+later; the one of PATH has to be older.
 """
 
 import argparse
@@ -74,10 +75,10 @@ class Installation:
     def build(self):
         """Builds the programs that were not given: the static one first, because the other is left in target/dist."""
         if self.static_program is None:
-            subprocess.run([ROOT / "package", "--static"], check=True, stderr=subprocess.DEVNULL)
+            subprocess.run([ROOT / "package", "--static"], check=True)
             self.static_program = TARGET / "dist/bowline-static"
         if self.program is None:
-            subprocess.run([ROOT / "package"], check=True, stderr=subprocess.DEVNULL)
+            subprocess.run([ROOT / "package"], check=True)
             self.program = TARGET / "dist/bowline"
         for program in (self.program, self.static_program):
             yield f"{program.name}: {program.stat().st_size / 1e6:.2f} MB, {inspect(program)}"
@@ -248,7 +249,10 @@ def main():
     progress = Progress(len(steps))
     for name, action in steps:
         progress(name, action)
-    shutil.rmtree(folder / "packages")
+    for path in folder.iterdir():
+        if path != installation.packages:
+            shutil.rmtree(path)
+    print(f"the packages are in {installation.packages}")
 
 
 main()
