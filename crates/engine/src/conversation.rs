@@ -6,6 +6,9 @@ use bowline_core::event::EntryName;
 use bowline_core::message::Message;
 use bowline_session::{CompactionEntry, Context};
 
+/// The provider and the id of a model.
+pub(crate) type ModelName = (String, String);
+
 /// The messages of the current branch.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
@@ -13,9 +16,9 @@ pub(crate) struct Conversation {
     /// The entry of each message, in step with `messages`.
     entries: Vec<EntryName>,
     /// The provider and the id of the model that was last chosen on the branch.
-    chosen_model: Option<(String, String)>,
+    chosen_model: Option<ModelName>,
     /// Those of the model in use at the end of it: the one that answered last, or one that was chosen after it.
-    last_model: Option<(String, String)>,
+    last_model: Option<ModelName>,
     /// The newest compaction of the branch.
     last_compaction: Option<CompactionEntry>,
     /// The first message after that compaction. Token counts reported before it are about another conversation.
@@ -61,7 +64,7 @@ impl Conversation {
     }
 
     /// Returns the model that was last chosen on the branch, and the one in use at the end of it.
-    pub fn models(&self) -> (Option<&(String, String)>, Option<&(String, String)>) {
+    pub fn models(&self) -> (Option<&ModelName>, Option<&ModelName>) {
         (self.chosen_model.as_ref(), self.last_model.as_ref())
     }
 

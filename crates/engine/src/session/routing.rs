@@ -12,6 +12,7 @@ use bowline_session::EntryBody;
 
 use super::model_answer::AnswerStep;
 use super::{Continuation, Session};
+use crate::conversation::ModelName;
 use crate::input::Step;
 use crate::pending::Awaited;
 use crate::run::{Answering, Phase, Run};
@@ -105,7 +106,7 @@ impl Session {
         let providers = self.agent.providers();
         let Some(current) = self.models.current() else { return Ok(()) };
         let (chosen, answered) = self.transcript.conversation().models();
-        let is_virtual = |name: &&(String, String)| {
+        let is_virtual = |name: &&ModelName| {
             providers.find_stored(&name.0, &name.1).is_some_and(|model| providers.is_virtual(&model))
         };
         let held = chosen.filter(is_virtual);

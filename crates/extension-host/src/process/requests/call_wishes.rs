@@ -73,9 +73,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(api: &str, choice: Value, body: Value, expected: Value) {
+    fn check(api: &str, choice: Value, body: Value, expected: &Value) {
         let wishes = CallWishes { api: api.to_owned(), temperature: Some(0.5), tool_choice: Some(choice) };
-        assert_eq!(wishes.apply(body), expected);
+        assert_eq!(wishes.apply(body), *expected);
     }
 
     #[test]
@@ -85,31 +85,31 @@ mod tests {
             "anthropic-messages",
             json!("any"),
             json!({ "tools": tools }),
-            json!({ "tools": tools, "temperature": 0.5, "tool_choice": { "type": "any" } }),
+            &json!({ "tools": tools, "temperature": 0.5, "tool_choice": { "type": "any" } }),
         );
         check(
             "anthropic-messages",
             json!({ "type": "tool", "name": "t" }),
             json!({ "tools": tools, "thinking": { "type": "enabled" } }),
-            json!({ "tools": tools, "thinking": { "type": "enabled" }, "tool_choice": { "type": "tool", "name": "t" } }),
+            &json!({ "tools": tools, "thinking": { "type": "enabled" }, "tool_choice": { "type": "tool", "name": "t" } }),
         );
         check(
             "openai-completions",
             json!("required"),
             json!({ "tools": tools }),
-            json!({ "tools": tools, "temperature": 0.5, "tool_choice": "required" }),
+            &json!({ "tools": tools, "temperature": 0.5, "tool_choice": "required" }),
         );
         check(
             "google-generative-ai",
             json!("none"),
             json!({ "tools": tools, "generationConfig": { "maxOutputTokens": 1 } }),
-            json!({
+            &json!({
                 "tools": tools,
                 "generationConfig": { "maxOutputTokens": 1, "temperature": 0.5 },
                 "toolConfig": { "functionCallingConfig": { "mode": "NONE" } },
             }),
         );
         // A choice among no tools is an error at some providers.
-        check("openai-completions", json!("required"), json!({}), json!({ "temperature": 0.5 }));
+        check("openai-completions", json!("required"), json!({}), &json!({ "temperature": 0.5 }));
     }
 }
