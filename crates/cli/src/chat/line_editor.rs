@@ -18,9 +18,8 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::completion::Known;
 use super::history::{HistoryFile, MOST_LINES};
-use super::screen::{Screen, Status, print_plainly};
+use super::screen::{Screen, Status, print_plainly, width};
 use super::style::{Palette, Style};
-use super::terminal_mode;
 use crate::failure::Failure;
 use crate::terminal::plain;
 
@@ -120,7 +119,7 @@ fn read_lines(
             }
             Err(ReadlineError::Interrupted) => {
                 let line = editor.helper().map(Assistance::line).unwrap_or_default();
-                print_plainly(&without_status(&line, terminal_mode::columns()));
+                print_plainly(&without_status(&line, width()));
                 Typed::Interrupted { was_empty: line.is_empty() }
             }
             Err(_) => Typed::End,

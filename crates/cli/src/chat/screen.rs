@@ -14,6 +14,11 @@ const REPAINT: &str = "\u{1b}[A\n";
 /// The columns of a terminal that does not say how many it has.
 const USUAL_COLUMNS: usize = 80;
 
+/// Returns how many columns the terminal has.
+pub(super) fn width() -> usize {
+    columns().unwrap_or(USUAL_COLUMNS)
+}
+
 /// The way to the terminal. A clone is another handle to the same.
 #[derive(Debug, Clone)]
 pub(super) struct Screen {
@@ -172,7 +177,7 @@ impl Screen {
 
     /// Returns how many columns there are.
     pub fn width(&self) -> usize {
-        columns().unwrap_or(USUAL_COLUMNS)
+        width()
     }
 
     /// Waits a little until everything is printed. No line is read after this.
