@@ -59,7 +59,7 @@ def matches(expected, output):
     return re.fullmatch(pattern, output.strip(), re.DOTALL) is not None
 
 
-def run(command, folder, environment):
+def run(command, folder, environment, seconds=SECONDS_PER_STEP):
     """Runs one command, and returns its output and the folder in which the shell is afterwards."""
     script = f'cd "$1" || exit\n{command.text}\ncode=$?\npwd >"$2"\nexit $code'
     with tempfile.NamedTemporaryFile("r") as place:
@@ -70,7 +70,7 @@ def run(command, folder, environment):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=SECONDS_PER_STEP,
+            timeout=seconds,
         )
         return ended, place.read().strip() or folder
 

@@ -28,6 +28,10 @@ from project import TARGETS, host, version  # noqa: E402
 
 PAGE = ROOT / "docs/installation.md"
 HERE = Path(__file__).parent
+
+# Building the program from nothing takes longest.
+SECONDS_PER_COMMAND = 3600
+
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 
 
@@ -99,7 +103,8 @@ class Installation:
         home = Path(tempfile.mkdtemp(prefix="home-", dir=self.folder))
         place = str(folder)
         for command in self.sections[heading]:
-            ended, place = quickstart.run(command, place, {**environment(home, *programs), **(further or {})})
+            variables = {**environment(home, *programs), **(further or {})}
+            ended, place = quickstart.run(command, place, variables, SECONDS_PER_COMMAND)
             if ended.returncode != 0 or not quickstart.matches(command.expected, ended.stdout):
                 sys.exit(f"{heading}: $ {command.text}\nexit code {ended.returncode}\n{ended.stdout}")
         return home
