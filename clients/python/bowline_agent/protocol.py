@@ -1992,6 +1992,8 @@ class _AssistantMessage(TypedDict):
 
 class AssistantMessage(_AssistantMessage, total=False):
     """A model response."""
+    thinkingLevel: "ThinkingLevel"
+    """The thinking level of the request, if a virtual model chose the model and the level."""
     responseId: str
     """The provider's id of the response."""
     rawStopReason: str

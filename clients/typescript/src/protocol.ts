@@ -2537,6 +2537,8 @@ export interface AssistantMessage {
   api: string;
   provider: string;
   model: string;
+  /** The thinking level of the request, if a virtual model chose the model and the level. */
+  thinkingLevel?: ThinkingLevel;
   usage: Usage;
   stopReason: StopReason;
   /** When the response started, in milliseconds since the Unix epoch. */

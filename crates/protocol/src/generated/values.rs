@@ -1218,6 +1218,9 @@ pub struct AssistantMessage {
     pub api: String,
     pub provider: String,
     pub model: String,
+    /// The thinking level of the request, if a virtual model chose the model and the level.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking_level: Option<ThinkingLevel>,
     pub usage: Usage,
     pub stop_reason: StopReason,
     /// When the response started, in milliseconds since the Unix epoch.
