@@ -400,7 +400,7 @@ mod tests {
         check(
             "pi",
             From::Agent,
-            r#"{"type":"response","command":"abort","success":false,"error":"no","code":"invalid"}"#,
+            r#"{"type":"response","command":"abort","success":false,"error":"no","code":"busy"}"#,
             "",
         );
         check("pi", From::Agent, "not JSON", " is not JSON: expected ident at line 1 column 2");

@@ -80,7 +80,7 @@ fn unknown_dialect_is_refused_with_the_known_names() {
 fn help_lists_dialects_with_their_clients() {
     let help = output(&bowline(), &["--help"]);
     for dialect in ["pi", "opi", "operator", "operator-flat"] {
-        let line = help.lines().find(|line| line.trim_start().split(' ').next() == Some(dialect));
+        let line = help.lines().find(|line| line.starts_with(&format!("  {dialect} ")));
         assert!(
             line.is_some_and(|line| line.contains("client") || line.contains("Client")),
             "{dialect}: {line:?}"

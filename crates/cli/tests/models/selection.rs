@@ -91,7 +91,7 @@ fn everything_but_a_prompt_works_without_a_model() {
     assert_eq!((&response["success"], &response["code"]), (&json!(false), &json!("no_model")), "{response}");
     let error = response["error"].as_str().unwrap();
     assert!(error.starts_with("No model selected."), "{error}");
-    for help in ["ANTHROPIC_API_KEY", "models.json", "--model", "scripted/demo"] {
+    for help in ["ANTHROPIC_API_KEY", "bowline doctor", "--model", "scripted/demo"] {
         assert!(error.contains(help), "{help}: {error}");
     }
     assert_eq!(agent.get("get_state")["isStreaming"], false);
