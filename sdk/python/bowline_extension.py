@@ -480,6 +480,15 @@ class ProviderResponseEvent(Event):
     headers: Dict[str, str]
 
 
+class ProviderStreamEvent(Event):
+    """A provider has sent an event of its answer, in the form of its API."""
+
+    provider: str
+    api: str
+    model: str
+    data: Any
+
+
 class ToolExecutionStartEvent(Event):
     """A tool call begins."""
 
@@ -626,6 +635,7 @@ HOOKS: Dict[str, str] = {
     "before_provider_headers": "decides",
     "before_provider_request": "decides",
     "after_provider_response": "observes",
+    "provider_stream_event": "streams",
     "tool_execution_start": "observes",
     "tool_execution_update": "streams",
     "tool_execution_end": "observes",
@@ -2235,6 +2245,9 @@ class Extension:
     def on(
         self, event: Literal["after_provider_response"], *, wait: bool = True
     ) -> Subscribe[ProviderResponseEvent, None]: ...
+
+    @overload
+    def on(self, event: Literal["provider_stream_event"]) -> Subscribe[ProviderStreamEvent, None]: ...
 
     @overload
     def on(

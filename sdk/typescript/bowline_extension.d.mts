@@ -312,6 +312,14 @@ export interface ProviderResponseEvent {
     status: number;
     headers: Record<string, string>;
 }
+/** A provider has sent an event of its answer, in the form of its API. */
+export interface ProviderStreamEvent {
+    type: "provider_stream_event";
+    provider: string;
+    api: string;
+    model: string;
+    data: Json;
+}
 /** A tool call begins. */
 export interface ToolExecutionStartEvent {
     type: "tool_execution_start";
@@ -448,6 +456,7 @@ export interface Hooks {
     before_provider_headers: [HeadersEvent, HeadersResult];
     before_provider_request: [ProviderRequestEvent, Json];
     after_provider_response: [ProviderResponseEvent, never];
+    provider_stream_event: [ProviderStreamEvent, never];
     tool_execution_start: [ToolExecutionStartEvent, never];
     tool_execution_update: [ToolExecutionUpdateEvent, never];
     tool_execution_end: [ToolExecutionEndEvent, never];

@@ -109,6 +109,7 @@ export const HOOKS = {
     before_provider_headers: "decides",
     before_provider_request: "decides",
     after_provider_response: "observes",
+    provider_stream_event: "streams",
     tool_execution_start: "observes",
     tool_execution_update: "streams",
     tool_execution_end: "observes",

@@ -318,6 +318,14 @@ export interface ProviderResponseEvent {
   status: number;
   headers: Record<string, string>;
 }
+/** A provider has sent an event of its answer, in the form of its API. */
+export interface ProviderStreamEvent {
+  type: "provider_stream_event";
+  provider: string;
+  api: string;
+  model: string;
+  data: Json;
+}
 
 /** A tool call begins. */
 export interface ToolExecutionStartEvent {
@@ -417,6 +425,7 @@ export interface Hooks {
   before_provider_headers: [HeadersEvent, HeadersResult];
   before_provider_request: [ProviderRequestEvent, Json];
   after_provider_response: [ProviderResponseEvent, never];
+  provider_stream_event: [ProviderStreamEvent, never];
   tool_execution_start: [ToolExecutionStartEvent, never];
   tool_execution_update: [ToolExecutionUpdateEvent, never];
   tool_execution_end: [ToolExecutionEndEvent, never];
@@ -472,6 +481,7 @@ export const HOOKS: Readonly<Record<HookName, "decides" | "observes" | "streams"
   before_provider_headers: "decides",
   before_provider_request: "decides",
   after_provider_response: "observes",
+  provider_stream_event: "streams",
   tool_execution_start: "observes",
   tool_execution_update: "streams",
   tool_execution_end: "observes",

@@ -50,7 +50,8 @@ test("the time for a long line grows with its length, not with its square", () =
   // The fastest of several, because other programs only make it slower.
   const fastest = (megabytes) => Math.min(...Array.from({ length: 4 }, () => time(megabytes)));
   const [small, large] = [fastest(5), fastest(40)];
-  assert.ok(large < small * 8 * 5, `5 MB took ${small} ms and 40 MB ${large} ms`);
+  // Below some milliseconds the system's clock says 0.
+  assert.ok(large < Math.max(small, 5) * 8 * 5, `5 MB took ${small} ms and 40 MB ${large} ms`);
 });
 
 test("a record of 20 MB arrives whole, with U+2028 in it", async (test) => {
