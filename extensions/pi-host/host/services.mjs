@@ -75,7 +75,8 @@ export class Services {
   /** Returns all tools as pi describes them; to those who call them with what they declare of results and arguments. */
   tools({ withSchemas = false } = {}) {
     return (this.#host.state.allTools ?? []).map((tool) => {
-      const extension = this.#host.extension(tool.extension);
+      // bowline names extensions by their paths.
+      const extension = this.#host.extensions().find(({ path }) => path === tool.extension);
       const definition = extension?.runtime.tools.get(tool.name);
       return {
         name: tool.name,
@@ -94,7 +95,7 @@ export class Services {
     const { name, description, parameters } = tool;
     const { state, mirror } = this.#host;
     const others = (state.allTools ?? []).filter((tool) => tool.name !== name);
-    const allTools = [...others, { name, description, parameters, source: "extension", extension: extension.id }];
+    const allTools = [...others, { name, description, parameters, source: "extension", extension: extension.path }];
     const active = state.activeTools ?? [];
     const activeTools = !isActiveAtOnce(tool) || active.includes(name) ? active : [...active, name];
     mirror.expect({ allTools, activeTools });

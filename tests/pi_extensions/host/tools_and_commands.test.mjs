@@ -152,7 +152,7 @@ test("a tool runs others, which never throw, and sees which there are", async ()
     const inactive = registered.filter(({ defaultActive }) => defaultActive === false).map(({ name }) => name);
     assert.deepEqual(inactive, ["script", "secret"]);
     const allTools = ["read", "script", "secret", "asking", "outer"].map((name) => {
-      const own = name === "read" ? { source: "builtin" } : { source: "extension", extension: "a" };
+      const own = name === "read" ? { source: "builtin" } : { source: "extension", extension: engine.described("a.ts").path };
       return { name, description: name, parameters: { type: "object" }, ...own };
     });
     engine.send({ type: "state", patch: { allTools, activeTools: ["read", "asking", "outer"] } });
