@@ -131,7 +131,7 @@ pub enum HookEventRecord<'event> {
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<&'event Message>,
         system_prompt: &'event str,
-        system_prompt_options: PromptOptionsRecord<'event>,
+        system_prompt_options: Box<PromptOptionsRecord<'event>>,
     },
     /// A run starts, or an attempt after a retry or a compaction.
     AgentStart,

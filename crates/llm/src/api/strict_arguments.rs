@@ -240,12 +240,12 @@ mod tests {
         schema
     }
 
-    fn of(parameters: Value, support: Support) -> Result<Value, String> {
-        strict(&parameters, support).map(sorted)
+    fn of(parameters: &Value, support: Support) -> Result<Value, String> {
+        strict(parameters, support).map(sorted)
     }
 
     /// Returns the body of a request with the tool to a model of an API.
-    fn body(api: &str, id: &str, flags: Value, strict: StrictArguments) -> Result<Value, StreamError> {
+    fn body(api: &str, id: &str, flags: &Value, strict: StrictArguments) -> Result<Value, StreamError> {
         let secret = Secret::new("key");
         let endpoint = Endpoint {
             base_url: "https://h/v1".into(),
@@ -285,7 +285,7 @@ mod tests {
                 "inputSchema",
             ),
         ] {
-            let asked = body(api, id, flags.clone(), StrictArguments::Required).unwrap();
+            let asked = body(api, id, flags, StrictArguments::Required).unwrap();
             let asked = asked.pointer(place).unwrap();
             let schema = asked[name].get("json").unwrap_or(&asked[name]);
             assert_eq!(
@@ -293,20 +293,20 @@ mod tests {
                 (&json!(true), sorted(expected())),
                 "{api}"
             );
-            let usual = body(api, id, no_flags.clone(), StrictArguments::Preferred).unwrap();
+            let usual = body(api, id, no_flags, StrictArguments::Preferred).unwrap();
             let usual = usual.pointer(place).unwrap();
             let schema = usual[name].get("json").unwrap_or(&usual[name]);
             let own = tool(StrictArguments::Preferred).parameters;
             assert_eq!((usual["strict"] == true, schema), (false, &own), "{api}");
-            assert!(body(api, id, no_flags.clone(), StrictArguments::Required).is_err(), "{api}");
+            assert!(body(api, id, no_flags, StrictArguments::Required).is_err(), "{api}");
         }
-        let mistral = body("mistral-conversations", "m", json!({}), StrictArguments::Required).unwrap();
+        let mistral = body("mistral-conversations", "m", &json!({}), StrictArguments::Required).unwrap();
         assert_eq!(mistral["tools"][0]["function"]["strict"], true);
     }
 
     #[test]
     fn gemini_is_asked_for_it_since_its_third_generation() {
-        let asked = |id: &str, strict| body("google-generative-ai", id, json!({}), strict);
+        let asked = |id: &str, strict| body("google-generative-ai", id, &json!({}), strict);
         let new = asked("gemini-3.8-flash", StrictArguments::Required).unwrap();
         assert_eq!(new["toolConfig"], json!({"functionCallingConfig": {"mode": "VALIDATED"}}));
         let properties = &new["tools"][0]["functionDeclarations"][0]["parameters"]["properties"];
@@ -318,12 +318,12 @@ mod tests {
 
     #[test]
     fn what_may_be_absent_may_be_null_instead() {
-        assert_eq!(of(tool(StrictArguments::Preferred).parameters, Support::Usual), Ok(sorted(expected())));
+        assert_eq!(of(&tool(StrictArguments::Preferred).parameters, Support::Usual), Ok(sorted(expected())));
         let nullable = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}});
         let closed = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}, "required": ["a"], "additionalProperties": false});
-        assert_eq!(of(nullable, Support::Usual), Ok(closed));
+        assert_eq!(of(&nullable, Support::Usual), Ok(closed));
         let below = json!({"type": "object", "properties": {"list": {"type": "array", "items": {"type": "object"}}}, "required": ["list"]});
-        let closed = of(below, Support::Usual).unwrap();
+        let closed = of(&below, Support::Usual).unwrap();
         let item = json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false});
         assert_eq!(closed["properties"]["list"]["items"], item);
     }
@@ -348,15 +348,15 @@ mod tests {
                 "its schema requires a property that it does not describe",
             ),
         ] {
-            assert_eq!(of(parameters, Support::Usual), Err(problem.to_owned()));
+            assert_eq!(of(&parameters, Support::Usual), Err(problem.to_owned()));
         }
         let bounded = with(json!({"type": "number", "minimum": 1}));
-        assert!(of(bounded.clone(), Support::Usual).is_ok());
-        assert_eq!(of(bounded, Support::Claude), Err("its schema has minimum".to_owned()));
-        assert!(of(with(json!({"type": "string", "format": "uuid"})), Support::Claude).is_ok());
-        assert!(of(with(json!({"type": "string", "format": "regex"})), Support::Claude).is_err());
-        assert!(of(with(json!({"type": "array", "minItems": 1})), Support::Claude).is_ok());
-        assert!(of(with(json!({"type": "array", "minItems": 2})), Support::Claude).is_err());
+        assert!(of(&bounded, Support::Usual).is_ok());
+        assert_eq!(of(&bounded, Support::Claude), Err("its schema has minimum".to_owned()));
+        assert!(of(&with(json!({"type": "string", "format": "uuid"})), Support::Claude).is_ok());
+        assert!(of(&with(json!({"type": "string", "format": "regex"})), Support::Claude).is_err());
+        assert!(of(&with(json!({"type": "array", "minItems": 1})), Support::Claude).is_ok());
+        assert!(of(&with(json!({"type": "array", "minItems": 2})), Support::Claude).is_err());
     }
 
     #[test]

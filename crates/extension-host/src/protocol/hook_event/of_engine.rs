@@ -95,7 +95,7 @@ impl<'event> HookEventRecord<'event> {
                     images,
                     message: message.as_deref(),
                     system_prompt,
-                    system_prompt_options: PromptOptionsRecord::of(parts, changes),
+                    system_prompt_options: Box::new(PromptOptionsRecord::of(parts, changes)),
                 }
             }
             HookEvent::AgentStart => Self::AgentStart,
