@@ -334,10 +334,11 @@ class InputResult(_InputResultOptional):
 
 class _BeforeAgentStartOptional(TypedDict, total=False):
     images: List[ImageContent]
+    message: Json
 
 
 class BeforeAgentStartEvent(Event, _BeforeAgentStartOptional):
-    """A prompt is about to start a run."""
+    """A prompt, or the ``message`` of an extension, is about to start a run."""
 
     prompt: str
     systemPrompt: str
@@ -532,6 +533,7 @@ class ToolCallResult(TypedDict, total=False):
 
 class _ToolResultOptional(TypedDict, total=False):
     details: Any
+    structuredContent: Any
     usage: Json
 
 
@@ -550,6 +552,7 @@ class ToolResultResult(TypedDict, total=False):
 
     content: List[Content]
     details: Any
+    structuredContent: Any
     isError: bool
     usage: Json
 

@@ -171,6 +171,8 @@ export interface BeforeAgentStartEvent {
     type: "before_agent_start";
     prompt: string;
     images?: ImageContent[];
+    /** The message of an extension that starts the run, if none of the user does. */
+    message?: Json;
     systemPrompt: string;
     systemPromptOptions: Json;
 }
@@ -366,6 +368,7 @@ export interface ToolResultEvent {
     input: Json;
     content: Content[];
     details?: unknown;
+    structuredContent?: unknown;
     usage?: Json;
     isError: boolean;
 }
@@ -373,6 +376,7 @@ export interface ToolResultEvent {
 export interface ToolResultResult {
     content?: Content[];
     details?: unknown;
+    structuredContent?: unknown;
     isError?: boolean;
     usage?: Json;
 }

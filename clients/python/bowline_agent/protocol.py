@@ -2815,6 +2815,8 @@ class ToolReport(_ToolReport, total=False):
     """The output of a tool."""
     details: Any
     """Details for the client that the model does not see; they depend on the tool."""
+    structuredContent: Any
+    """The result as data, if the tool of an extension that has ended has one. It is not stored."""
     usage: "Usage"
     """What the tool spent on models of its own; of a tool that has ended."""
     terminate: bool

@@ -2878,6 +2878,8 @@ export interface ToolReport {
     content: Content[];
     /** Details for the client that the model does not see; they depend on the tool. */
     details?: unknown;
+    /** The result as data, if the tool of an extension that has ended has one. It is not stored. */
+    structuredContent?: unknown;
     /** What the tool spent on models of its own; of a tool that has ended. */
     usage?: Usage;
     /** `true` if the tool wants the run to end. */

@@ -365,6 +365,8 @@ impl From<&StreamError> for Failure {
 pub struct ToolReport {
     pub content: Vec<Content>,
     pub details: Option<Value>,
+    /// The result as data, for programs. Rare, so it takes little room.
+    pub structured_content: Option<Box<Value>>,
     /// Rare, so it takes little room.
     pub usage: Option<Box<Usage>>,
     /// Whether the tool wants the run to end.

@@ -12,6 +12,17 @@ pub struct ToolDefinition {
     pub description: String,
     /// A JSON Schema of the arguments.
     pub parameters: Value,
+    /// Whether providers are asked to keep the arguments to the schema while the model writes them.
+    pub strict: Option<StrictArguments>,
+}
+
+/// How much it matters that a provider keeps the arguments of a tool to their schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StrictArguments {
+    /// The tool is used without, too.
+    Preferred,
+    /// A request whose provider cannot do it fails.
+    Required,
 }
 
 /// What a tool does to the workspace, for those who show, summarise or guard its calls.

@@ -157,9 +157,16 @@ fn apply(outcome: &mut ChainOutcome, result: HookResult) -> Result<ControlFlow<(
                 outcome.results.push(HookResult::Arguments { arguments: new, validate });
             }
         }
-        (HookEvent::ToolResult { content, details, usage, is_error, .. }, HookResult::ToolResult(change)) => {
+        (
+            HookEvent::ToolResult { content, details, structured_content, usage, is_error, .. },
+            HookResult::ToolResult(change),
+        ) => {
             if let Some(new) = change.content {
                 *content = new;
+                *structured_content = None;
+            }
+            if change.structured_content.is_some() {
+                *structured_content = change.structured_content;
             }
             if change.details.is_some() {
                 *details = change.details;

@@ -142,7 +142,7 @@ pub(crate) struct ClientTool {
 impl ClientTool {
     pub fn new(tool: HostTool, link: HostLink) -> Self {
         let HostTool { name, description, parameters, .. } = tool;
-        Self { definition: ToolDefinition { name, description, parameters }, link }
+        Self { definition: ToolDefinition { name, description, parameters, strict: None }, link }
     }
 }
 
@@ -178,7 +178,7 @@ const FAILED: &str = "Host tool execution failed";
 
 /// Returns the outcome of a call that the client ended.
 fn outcome(result: ToolReport, is_error: bool, takes_images: bool) -> Outcome {
-    let ToolReport { content, details, usage, ends_run: _ } = result;
+    let ToolReport { content, details, usage, .. } = result;
     let mut content = limited(content, takes_images);
     let is_silent = |block: &Content| matches!(block, Content::Text { text } if text.trim().is_empty());
     if is_error && content.iter().all(is_silent) {

@@ -13,6 +13,7 @@ mod openai_completions;
 mod openai_responses;
 mod output_format;
 pub mod probe;
+mod strict_arguments;
 mod tool_schema;
 
 #[cfg(test)]

@@ -154,6 +154,7 @@ fn offered_tools(tools: Vec<Tool>, config: &ServerConfig, omitted: &mut Vec<Stri
             name: full_name,
             description: description(tool, config),
             parameters: parameters(&tool.input_schema),
+            strict: None,
         },
     });
     offered.collect()

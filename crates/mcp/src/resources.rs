@@ -38,6 +38,7 @@ impl ListResources {
             parameters: json!({"type": "object", "properties": {
                 "server": {"type": "string", "description": "Only the resources of this server"},
             }}),
+            strict: None,
         };
         Self { servers, definition }
     }
@@ -52,6 +53,7 @@ impl ReadResource {
                 "server": {"type": "string", "description": "The name of the server"},
                 "uri": {"type": "string", "description": "The address of the resource, as listed or from a template"},
             }}),
+            strict: None,
         };
         Self { servers, definition }
     }

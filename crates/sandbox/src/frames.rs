@@ -101,6 +101,7 @@ pub(crate) struct ProbeResult {
 pub(crate) struct WireOutcome {
     content: Vec<Content>,
     details: Option<Value>,
+    structured_content: Option<Box<Value>>,
     usage: Option<Box<Usage>>,
     is_error: bool,
     ends_run: bool,
@@ -118,15 +119,16 @@ pub(crate) struct WireCommandOutcome {
 
 impl From<Outcome> for WireOutcome {
     fn from(outcome: Outcome) -> Self {
-        let Outcome { content, details, usage, is_error, ends_run, protected: _ } = outcome;
-        Self { content, details, usage, is_error, ends_run }
+        let Outcome { content, details, structured_content, usage, is_error, ends_run, protected: _ } =
+            outcome;
+        Self { content, details, structured_content, usage, is_error, ends_run }
     }
 }
 
 impl From<WireOutcome> for Outcome {
     fn from(outcome: WireOutcome) -> Self {
-        let WireOutcome { content, details, usage, is_error, ends_run } = outcome;
-        Self { content, details, usage, is_error, ends_run, protected: Vec::new() }
+        let WireOutcome { content, details, structured_content, usage, is_error, ends_run } = outcome;
+        Self { content, details, structured_content, usage, is_error, ends_run, protected: Vec::new() }
     }
 }
 

@@ -139,6 +139,7 @@ impl Ready {
             name: self.builtin.traits.name.to_owned(),
             description: self.builtin.description.to_owned(),
             parameters: parameters::schema(self.builtin.parameters),
+            strict: None,
         };
         (self.builtin.describe)(&self.options, &mut definition);
         definition

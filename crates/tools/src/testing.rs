@@ -122,7 +122,10 @@ pub(crate) struct StubTool {
 impl StubTool {
     pub(crate) fn new(name: &str, behaviour: fn(CallContext) -> BoxFuture<'static, Outcome>) -> Self {
         let (name, description) = (name.to_owned(), "stub".to_owned());
-        Self { definition: ToolDefinition { name, description, parameters: json!({}) }, behaviour }
+        Self {
+            definition: ToolDefinition { name, description, parameters: json!({}), strict: None },
+            behaviour,
+        }
     }
 }
 

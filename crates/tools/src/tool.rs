@@ -98,6 +98,8 @@ pub struct Outcome {
     pub content: Vec<Content>,
     /// Data for the client that the model does not see; an empty object in every error.
     pub details: Option<Value>,
+    /// The result as data, for programs that call the tool; the model does not see it. Rare, so it takes little room.
+    pub structured_content: Option<Box<Value>>,
     /// What the call spent on models of its own, which counts in the statistics of the session. Rare, so it takes little
     /// room.
     pub usage: Option<Box<Usage>>,
@@ -114,6 +116,7 @@ impl Outcome {
         Self {
             content: vec![Content::text(text)],
             details: None,
+            structured_content: None,
             usage: None,
             is_error: false,
             ends_run: false,

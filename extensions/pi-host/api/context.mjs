@@ -84,7 +84,7 @@ const CALLABLE = new Set(["direct", "codemode", "deferred"]);
 function callableTools(host) {
   const active = new Set(host.state.activeTools ?? []);
   const isCallable = ({ name, exposure }) => CALLABLE.has(exposure) && (exposure !== "direct" || active.has(name));
-  return host.services.tools().filter(isCallable);
+  return host.services.tools({ withSchemas: true }).filter(isCallable);
 }
 
 /** Runs another tool. Whatever goes wrong with it is its result. */

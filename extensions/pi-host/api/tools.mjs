@@ -36,9 +36,10 @@ function prepared(tool, id, args) {
 }
 
 function outcome(result) {
-  const { content, details, usage, isError, terminate } = result ?? {};
+  const { content, details, structuredContent, usage, isError, terminate } = result ?? {};
   const onlyTrue = (value) => (value === true ? true : undefined);
-  return { content: blocks(content), details, usage, isError: onlyTrue(isError), terminate: onlyTrue(terminate) };
+  const flags = { isError: onlyTrue(isError), terminate: onlyTrue(terminate) };
+  return { content: blocks(content), details, structuredContent, usage, ...flags };
 }
 
 function blocks(content) {

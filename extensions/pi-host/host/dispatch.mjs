@@ -199,17 +199,22 @@ const COMBINERS = {
   },
 
   async tool_result(calls) {
-    const fields = ["content", "details", "isError", "usage"];
+    const fields = ["content", "details", "structuredContent", "isError", "usage"];
     const event = { ...calls.event };
     const before = Object.fromEntries(fields.map((field) => [field, JSON.stringify(event[field])]));
     await calls.each(
       (result) => {
+        // What is not replaced along with the content may no longer match it.
+        if (result?.content !== undefined) delete event.structuredContent;
         for (const field of fields) if (result?.[field] !== undefined) event[field] = result[field];
         if (typeof event.content === "string") event.content = [{ type: "text", text: event.content }];
       },
       () => event,
     );
     const changed = fields.filter((field) => !sameJson(before[field], event[field]));
+    // The engine, too, takes the one away with the other.
+    if (changed.includes("structuredContent") && event.structuredContent === undefined) changed.push("content");
+    else if (changed.includes("content") && event.structuredContent !== undefined) changed.push("structuredContent");
     return changed.length === 0 ? null : Object.fromEntries(changed.map((field) => [field, event[field]]));
   },
 

@@ -10,9 +10,10 @@ const ADDITIONS = {
     if (event.source === "rpc" && host.mode !== "rpc") event.source = "interactive";
   },
 
-  // Messages of extensions start runs without this event.
+  // What the engine says of a message of an extension beside it is for extensions of other kinds.
   before_agent_start(_, event) {
-    event.messageType = "user";
+    event.messageType = event.message ? "custom" : "user";
+    if (event.message) for (const field of ["prompt", "images"]) delete event[field];
   },
 
   session_before_compact(host, event, call) {

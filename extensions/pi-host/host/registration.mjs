@@ -1,6 +1,7 @@
 // What an extension offers and wants, as records, and what has changed of it.
 
 import { engineConfig } from "../api/mcp_servers.mjs";
+import { strictSampling } from "../model/strict_sampling.mjs";
 import { virtualRecord } from "../model/virtual_model.mjs";
 import { toJson } from "../records.mjs";
 
@@ -84,6 +85,7 @@ function toolRecord(tool) {
     executionMode: tool.executionMode === "sequential" ? "sequential" : undefined,
     defaultActive: isActiveAtOnce(tool) ? undefined : false,
     prepareArguments: typeof tool.prepareArguments === "function" ? true : undefined,
+    constrainedSampling: strictSampling(tool),
   };
 }
 

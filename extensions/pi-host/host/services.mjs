@@ -72,10 +72,11 @@ export class Services {
     return model && !model.reasoning ? "off" : level;
   }
 
-  /** Returns all tools as pi describes them. */
-  tools() {
+  /** Returns all tools as pi describes them; to those who call them with what they declare of results and arguments. */
+  tools({ withSchemas = false } = {}) {
     return (this.#host.state.allTools ?? []).map((tool) => {
-      const extension = this.#host.extension(tool.extension);
+      // bowline names extensions by their paths.
+      const extension = this.#host.extensions().find(({ path }) => path === tool.extension);
       const definition = extension?.runtime.tools.get(tool.name);
       return {
         name: tool.name,
@@ -83,7 +84,7 @@ export class Services {
         parameters: definition?.parameters ?? tool.parameters,
         promptGuidelines: definition?.promptGuidelines ?? tool.promptGuidelines,
         exposure: definition?.exposure ?? "direct",
-        ...ofDefinition(definition),
+        ...ofDefinition(definition, withSchemas ? [...DESCRIBING, ...FOR_CALLERS] : DESCRIBING),
         sourceInfo: tool.sourceInfo ?? extension?.sourceInfo ?? builtInSource(tool),
       };
     });
@@ -94,7 +95,7 @@ export class Services {
     const { name, description, parameters } = tool;
     const { state, mirror } = this.#host;
     const others = (state.allTools ?? []).filter((tool) => tool.name !== name);
-    const allTools = [...others, { name, description, parameters, source: "extension", extension: extension.id }];
+    const allTools = [...others, { name, description, parameters, source: "extension", extension: extension.path }];
     const active = state.activeTools ?? [];
     const activeTools = !isActiveAtOnce(tool) || active.includes(name) ? active : [...active, name];
     mirror.expect({ allTools, activeTools });
@@ -122,9 +123,13 @@ export class Services {
   }
 }
 
-/** Returns what only the extension knows of its tool. */
-function ofDefinition({ namespace, annotations, reachesTools } = {}) {
-  return Object.fromEntries(Object.entries({ namespace, annotations, reachesTools }).filter(([, value]) => value !== undefined));
+/** What only the extension knows of its tool: for everybody, and for those who call it. */
+const DESCRIBING = ["namespace", "annotations", "reachesTools"];
+const FOR_CALLERS = ["label", "outputSchema", "constrainedSampling"];
+
+function ofDefinition(definition, fields) {
+  const known = fields.filter((field) => definition?.[field] !== undefined);
+  return Object.fromEntries(known.map((field) => [field, definition[field]]));
 }
 
 /** Returns where a tool comes from that no extension offers: the engine, or the client as one that embeds pi does. */

@@ -70,7 +70,9 @@ class Batch {
       const about = { assistantMessage: this.message, toolCall: call, args, result, isError, context: this.context };
       const { isError: changed, ...others } = (await this.config.afterToolCall(about, this.signal)) ?? {};
       const given = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
-      return { result: { ...result, ...Object.fromEntries(given) }, isError: changed ?? isError };
+      // Structured content that is not replaced along with the content may no longer match it.
+      const kept = others.content ? { ...result, structuredContent: undefined } : result;
+      return { result: { ...kept, ...Object.fromEntries(given) }, isError: changed ?? isError };
     } catch (error) {
       return failed(messageOf(error));
     }

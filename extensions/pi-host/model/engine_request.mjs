@@ -3,6 +3,7 @@
 import { bridge } from "../bridge.mjs";
 import { completeMessage, convertToLlm } from "../session/messages.mjs";
 import { streamsItself } from "./registrations.mjs";
+import { strictSampling } from "./strict_sampling.mjs";
 import { getCurrentSystemPrompt, getCurrentTools, normalizeContext } from "./transcript.mjs";
 import { VIRTUAL_API } from "./virtual_model.mjs";
 
@@ -63,6 +64,11 @@ function callerHeaders({ headers }) {
   return headers && Object.keys(headers).length > 0 ? { ...headers } : undefined;
 }
 
+function declaredTool(tool) {
+  const { name, description, parameters } = tool;
+  return { name, description: description ?? "", parameters, constrainedSampling: strictSampling(tool) };
+}
+
 /** Returns the parameters of `model.stream`. An extension may call a model by another API than the model's own. */
 export function modelParams(model, context, options, api) {
   const transcript = normalizeContext(context).messages;
@@ -76,7 +82,7 @@ export function modelParams(model, context, options, api) {
     thinkingLevel: levelOf(options),
     temperature: Number.isFinite(options.temperature) ? options.temperature : undefined,
     toolChoice: ["string", "object"].includes(typeof options.toolChoice) ? (options.toolChoice ?? undefined) : undefined,
-    tools: tools.map(({ name, description, parameters }) => ({ name, description: description ?? "", parameters })),
+    tools: tools.map(declaredTool),
     apiKey: options.apiKey && options.apiKey !== HELD_KEY ? options.apiKey : undefined,
     headers: callerHeaders(options),
   };

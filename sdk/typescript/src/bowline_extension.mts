@@ -229,6 +229,8 @@ export interface BeforeAgentStartEvent {
   type: "before_agent_start";
   prompt: string;
   images?: ImageContent[];
+  /** The message of an extension that starts the run, if none of the user does. */
+  message?: Json;
   systemPrompt: string;
   systemPromptOptions: Json;
 }
@@ -365,11 +367,18 @@ export interface ToolResultEvent {
   input: Json;
   content: Content[];
   details?: unknown;
+  structuredContent?: unknown;
   usage?: Json;
   isError: boolean;
 }
 /** What the result becomes; what is absent stays. */
-export interface ToolResultResult { content?: Content[]; details?: unknown; isError?: boolean; usage?: Json }
+export interface ToolResultResult {
+  content?: Content[];
+  details?: unknown;
+  structuredContent?: unknown;
+  isError?: boolean;
+  usage?: Json;
+}
 
 /** The user runs a shell command. */
 export interface UserBashEvent { type: "user_bash"; command: string; excludeFromContext: boolean; cwd: string }

@@ -90,6 +90,14 @@ const CASES = {
       "event.systemPromptOptions.appendSystemPrompt = 'more'": { systemPromptOptions: { appendSystemPrompt: "more" } },
       "event.systemPromptOptions.selectedTools = ['bash']": { systemPromptOptions: { selectedTools: ["bash"] } },
       "return { systemPrompt: ctx.getSystemPrompt() + '*' }": { systemPrompt: "base*" },
+      "return { systemPrompt: event.messageType + event.prompt + event.message }": { systemPrompt: "userpundefined" },
+    },
+  },
+  "before_agent_start of a message of an extension": {
+    event: "before_agent_start",
+    fields: { prompt: "p", message: { role: "custom", customType: "c", content: "p" }, systemPrompt: "base", systemPromptOptions: {} },
+    results: {
+      "return { systemPrompt: event.messageType + event.message.customType + ('prompt' in event) }": { systemPrompt: "customcfalse" },
     },
   },
   agent_start: { fields: {}, results: {} },
@@ -190,6 +198,18 @@ const CASES = {
       "return { details: event.details }": null,
     },
   },
+  "tool_result with structured content": {
+    event: "tool_result",
+    fields: { toolName: "t", toolCallId: "t", input: {}, content: [{ type: "text", text: "o" }], structuredContent: { a: 1 }, isError: false },
+    results: {
+      "return { structuredContent: { a: event.structuredContent.a + 1 } }": { structuredContent: { a: 2 } },
+      "return { content: 'p' }": { content: [{ type: "text", text: "p" }] },
+      "return { content: 'p', structuredContent: [] }": { content: [{ type: "text", text: "p" }], structuredContent: [] },
+      "return { content: event.content }": { content: [{ type: "text", text: "o" }] },
+      "event.content[0].text = 'p'": { content: [{ type: "text", text: "p" }], structuredContent: { a: 1 } },
+      "return { isError: true }": { isError: true },
+    },
+  },
   user_bash: {
     fields: { command: "ls", excludeFromContext: false, cwd: "/p" },
     results: {
@@ -206,8 +226,8 @@ const CASES = {
   thinking_level_select: { fields: { level: "low", previousLevel: "off" }, results: {} },
 };
 
-for (const [event, { fields, results, errors = {}, fails, invalid, answers }] of Object.entries(CASES)) {
-  test(`results of ${event}`, async () => {
+for (const [name, { event = name, fields, results, errors = {}, fails, invalid, answers }] of Object.entries(CASES)) {
+  test(`results of ${name}`, async () => {
     const bodies = ["", ...Object.keys(results), ...Object.keys(errors), "throw new Error('broken')", ...(invalid ? [invalid] : [])];
     const extensions = Object.fromEntries(
       bodies.map((body, index) => [

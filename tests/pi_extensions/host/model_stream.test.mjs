@@ -68,7 +68,7 @@ test("the parameters have the prompt, the tools and the limits", async () => {
       { role: "user", content: "Hello" },
       { role: "custom", customType: "x", content: "note", display: true, timestamp: 2 },
     ],
-    tools: [{ name: "t", description: "d", parameters: { type: "object" } }],
+    tools: [{ name: "t", description: "d", parameters: { type: "object" }, constrainedSampling: { type: "json_schema", strict: "require" } }],
   };
   const options = { maxTokens: 10, reasoning: "high", apiKey: "k", headers: { a: "b" } };
   await streamFromEngine(model, context, options).result();

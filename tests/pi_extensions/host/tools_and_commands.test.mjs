@@ -11,7 +11,7 @@ const extension = (...parts) => ({ "a.ts": `export default (pi) => { ${parts.joi
 const text = (content) => [{ type: "text", text: content }];
 
 test("what a tool is registered with reaches the engine", async () => {
-  const more = `promptSnippet: "s", promptGuidelines: ["g"], executionMode: "sequential", prepareArguments: (raw) => ({ ...raw, prepared: true }),`;
+  const more = `promptSnippet: "s", promptGuidelines: ["g"], executionMode: "sequential", constrainedSampling: { type: "json_schema", strict: "prefer", more: 1 }, prepareArguments: (raw) => ({ ...raw, prepared: true }),`;
   await withHost(extension(tool("t", "return { content: JSON.stringify(params) }", more)), async (engine) => {
     const expected = {
       name: "t",
@@ -22,6 +22,7 @@ test("what a tool is registered with reaches the engine", async () => {
       promptGuidelines: ["g"],
       executionMode: "sequential",
       prepareArguments: true,
+      constrainedSampling: { type: "json_schema", strict: "prefer" },
     };
     assert.deepEqual(engine.registered.extensions[0].tools, [expected]);
     const { result } = await engine.tool("t", { x: 1 });
@@ -44,6 +45,8 @@ test("a tool that prepares its arguments has them checked afterwards", async () 
 const OUTCOMES = [
   ["return { content: [{ type: 'text', text: 'x' }], details: { d: 1 } }", { content: text("x"), details: { d: 1 } }],
   ["return { content: [], details: undefined, terminate: true }", { content: [], terminate: true }],
+  ["return { content: 'x', structuredContent: { n: [1] } }", { content: text("x"), structuredContent: { n: [1] } }],
+  ["return { content: 'x', structuredContent: null, isError: true }", { content: text("x"), structuredContent: null, isError: true }],
   ["return { content: 'x', isError: true }", { content: text("x"), isError: true }],
   ["return { content: 'x', isError: 1 }", { content: text("x") }],
   ["return undefined", { content: [] }],
@@ -130,13 +133,13 @@ test("a default of a flag must fit its type", async () => {
 test("a tool runs others, which never throw, and sees which there are", async () => {
   const source = `export default (pi) => {
     const plain = (name, fields) => pi.registerTool({ name, description: name, parameters: { type: "object" }, execute() {}, ...fields });
-    plain("script", { exposure: "codemode", namespace: { name: "n" }, annotations: { readOnlyHint: true } });
+    plain("script", { outputSchema: { type: "array" }, exposure: "codemode", namespace: { name: "n" }, annotations: { readOnlyHint: true } });
     plain("secret", { exposure: "hidden" });
     plain("asking", { exposure: "model-only" });
     plain("outer", { async execute(id, { name }, signal, onUpdate, ctx) {
       const updates = [];
       const outcome = await ctx.executeTool(name, { a: 1 }, { onUpdate: (partial) => updates.push(partial) });
-      return { content: [], details: { outcome, updates, tools: ctx.tools.map((tool) => tool.name) } };
+      return { content: [], details: { outcome, updates, tools: ctx.tools.map((tool) => tool.name), schema: ctx.tools[1].outputSchema } };
     } });
     pi.registerCommand("activate", { handler: (_, ctx) => {
       pi.setActiveTools(["read", "secret", "script", "nothing"]);
@@ -149,7 +152,7 @@ test("a tool runs others, which never throw, and sees which there are", async ()
     const inactive = registered.filter(({ defaultActive }) => defaultActive === false).map(({ name }) => name);
     assert.deepEqual(inactive, ["script", "secret"]);
     const allTools = ["read", "script", "secret", "asking", "outer"].map((name) => {
-      const own = name === "read" ? { source: "builtin" } : { source: "extension", extension: "a" };
+      const own = name === "read" ? { source: "builtin" } : { source: "extension", extension: engine.described("a.ts").path };
       return { name, description: name, parameters: { type: "object" }, ...own };
     });
     engine.send({ type: "state", patch: { allTools, activeTools: ["read", "asking", "outer"] } });
@@ -157,11 +160,12 @@ test("a tool runs others, which never throw, and sees which there are", async ()
     const running = call("read");
     const { id } = await engine.next(({ method }) => method === "tool.execute");
     engine.send({ type: "progress", id, partial: { content: [{ type: "text", text: "half" }] } });
-    engine.answer({ ext: "a", id }, { content: [{ type: "text", text: "all" }], isError: false });
-    const { outcome, updates, tools } = (await running).result.details;
+    engine.answer({ ext: "a", id }, { content: [{ type: "text", text: "all" }], structuredContent: { n: 1 }, isError: false });
+    const { outcome, updates, tools, schema } = (await running).result.details;
     assert.deepEqual(tools, ["read", "script", "outer"]);
     assert.deepEqual(updates, [{ content: [{ type: "text", text: "half" }] }]);
     assert.deepEqual([outcome.isError, outcome.result.content[0].text, outcome.toolCall.name], [false, "all", "read"]);
+    assert.deepEqual([schema, outcome.result.structuredContent], [{ type: "array" }, { n: 1 }]);
     assert.match(outcome.toolCall.id, /^t\/\d+$/);
     for (const name of ["secret", "asking", "nothing"]) {
       const refused = (await call(name)).result.details.outcome;

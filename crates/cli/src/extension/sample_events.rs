@@ -89,6 +89,7 @@ impl Samples {
                     arguments: arguments(name, value),
                     content: output(),
                     details: None,
+                    structured_content: None,
                     usage: None,
                     is_error: false,
                 });
@@ -190,6 +191,7 @@ impl Samples {
             HookKind::BeforeAgentStart => HookEvent::BeforeAgentStart {
                 prompt: "What is in this folder?".to_owned(),
                 images: Vec::new(),
+                message: None,
                 system_prompt: "You are a coding agent.".into(),
                 parts: Arc::new(PromptParts {
                     directory: directory.to_owned(),
@@ -295,6 +297,7 @@ fn execution(hook: HookKind, tool: &str, name: &str, value: &str) -> HookEvent {
             tool,
             content: output(),
             details: None,
+            structured_content: None,
             usage: None,
             is_error: false,
             duration: Duration::from_millis(12),

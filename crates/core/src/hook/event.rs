@@ -81,6 +81,8 @@ pub enum HookEvent {
     BeforeAgentStart {
         prompt: String,
         images: Vec<Content>,
+        /// The message of an extension that starts the run, if none of the user does.
+        message: Option<Arc<Message>>,
         system_prompt: Arc<str>,
         parts: Arc<PromptParts>,
         /// What extensions have changed of it already.
@@ -148,6 +150,7 @@ pub enum HookEvent {
         tool: String,
         content: Vec<Content>,
         details: Option<Value>,
+        structured_content: Option<Box<Value>>,
         usage: Option<Box<Usage>>,
         is_error: bool,
         duration: Duration,
@@ -163,6 +166,7 @@ pub enum HookEvent {
         arguments: Arc<Arguments>,
         content: Vec<Content>,
         details: Option<Value>,
+        structured_content: Option<Box<Value>>,
         usage: Option<Box<Usage>>,
         is_error: bool,
     },

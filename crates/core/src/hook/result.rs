@@ -127,11 +127,13 @@ pub enum EntryDraft {
     },
 }
 
-/// What a tool's result becomes; what is absent stays.
+/// What a tool's result becomes; what is absent stays. New content takes the structured content away if it brings none, as
+/// the two may not match any more.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolResultChange {
     pub content: Option<Vec<Content>>,
     pub details: Option<Value>,
+    pub structured_content: Option<Box<Value>>,
     pub is_error: Option<bool>,
     pub usage: Option<Usage>,
 }

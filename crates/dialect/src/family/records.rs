@@ -239,6 +239,9 @@ pub(crate) struct Report<'event> {
     /// Details for the client that the model does not see; they depend on the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'event Value>,
+    /// The result as data, if the tool of an extension that has ended has one. It is not stored.
+    #[serde(skip_serializing_if = "Option::is_none", rename = "structuredContent")]
+    structured_content: Option<&'event Value>,
     /// What the tool spent on models of its own; of a tool that has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<&'event Usage>,
@@ -252,6 +255,7 @@ impl<'event> From<&'event ToolReport> for Report<'event> {
         Self {
             content: &report.content,
             details: report.details.as_ref(),
+            structured_content: report.structured_content.as_deref(),
             usage: report.usage.as_deref(),
             terminate: report.ends_run,
         }

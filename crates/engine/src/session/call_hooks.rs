@@ -62,6 +62,7 @@ impl Session {
             arguments: std::sync::Arc::clone(&call.arguments),
             content: outcome.content.clone(),
             details: outcome.details.clone(),
+            structured_content: outcome.structured_content.clone(),
             usage: outcome.usage.clone(),
             is_error: outcome.is_error,
         };
@@ -88,12 +89,13 @@ impl Session {
         {
             run.stop();
         }
-        if let HookEvent::ToolResult { content, details, usage, is_error, .. } = outcome.event {
-            self.end_call(
-                index,
-                Outcome { content, details, usage, is_error, ends_run, protected: Vec::new() },
-                started,
-            );
+        if let HookEvent::ToolResult { content, details, structured_content, usage, is_error, .. } =
+            outcome.event
+        {
+            let protected = Vec::new();
+            let outcome =
+                Outcome { content, details, structured_content, usage, is_error, ends_run, protected };
+            self.end_call(index, outcome, started);
         }
         self.continue_batch();
     }

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use bowline_core::command::{Command, Origin, Queue, Request};
+use bowline_core::command::{Command, Draft, Origin, Queue, Request};
 use bowline_core::event::Event;
 use bowline_core::hook::CustomMessageDraft;
+use bowline_core::message::join_text;
 use bowline_core::reply::{Answer, Refusal};
 use bowline_core::ui::ExtensionError;
 use bowline_session::EntryBody;
 use tokio::sync::oneshot;
 
-use super::Session;
 use super::admission::shutting_down;
 use super::prompting::{Receipt, Submission};
 use super::session_hooks::STALE;
+use super::{Continuation, Session};
 use crate::attachment::EarlyInput;
 use crate::extension::{Delivery, ExtensionInput, SessionContext, ToolSource};
 use crate::hook_lane::AfterLane;
@@ -22,6 +23,8 @@ use crate::instructions::{BuiltPrompt, Prompt};
 
 /// The name of the commands that extensions send.
 const EXTENSION_COMMAND: &str = "extension";
+/// The name of the messages of extensions that start runs.
+const CUSTOM_MESSAGE: &str = "send_message";
 /// The name of the messages that extensions send as the user would.
 const EXTENSION_MESSAGE: &str = "send_user_message";
 /// What stands for the extension in errors that cannot be traced to one.
@@ -129,7 +132,7 @@ impl Session {
             ExtensionInput::SendUserMessage { message, queue, expands_templates } => {
                 let origin = Origin { id: None, name: EXTENSION_MESSAGE, echo: None };
                 self.unanswered.push(origin.clone());
-                let submission = Submission { origin, message, receipt: Receipt::Due, additions: Vec::new() };
+                let submission = Submission::new(origin, message, Receipt::Due);
                 self.submit_from_extension(submission, queue, expands_templates);
             }
             ExtensionInput::AppendEntry { custom_type, data } => {
@@ -189,9 +192,9 @@ impl Session {
                 }
                 None
             }
-            EXTENSION_MESSAGE => {
+            EXTENSION_MESSAGE | CUSTOM_MESSAGE => {
                 if let Err(refusal) = result {
-                    self.extension_failed(RUNTIME, EXTENSION_MESSAGE, refusal.message);
+                    self.extension_failed(RUNTIME, origin.name, refusal.message);
                 }
                 None
             }
@@ -230,21 +233,22 @@ impl Session {
         }
         match self.store(message) {
             Ok(recorded) => self.announce(&recorded),
-            Err(refusal) => self.extension_failed(RUNTIME, "send_message", refusal.message),
+            Err(refusal) => self.extension_failed(RUNTIME, CUSTOM_MESSAGE, refusal.message),
         }
     }
 
     /// Starts a run with a message of an extension.
     fn start_run_with(&mut self, message: CustomMessageDraft) {
         if let Err(refusal) = self.check_model().and_then(|()| self.check_budget()) {
-            return self.extension_failed(RUNTIME, "send_message", refusal.message);
+            return self.extension_failed(RUNTIME, CUSTOM_MESSAGE, refusal.message);
         }
-        let Some(model) = self.models.current().cloned() else { return };
-        self.futile_compaction = None;
-        match self.store(message.into_message(self.now())) {
-            Ok(recorded) => self.start_run(model, &[recorded], None, None),
-            Err(refusal) => self.extension_failed(RUNTIME, "send_message", refusal.message),
-        }
+        let origin = Origin { id: None, name: CUSTOM_MESSAGE, echo: None };
+        self.unanswered.push(origin.clone());
+        let draft = Draft { text: join_text(&message.content), ..Draft::default() };
+        let message = Box::new(message.into_message(self.now()));
+        let submission = Submission::new(origin, draft, Receipt::Due);
+        let submission = Submission { of_extension: Some(message), ..submission };
+        self.compact_if_full(Continuation::Admit(submission));
     }
 
     /// Takes the messages of extensions that waited for the start of the session.

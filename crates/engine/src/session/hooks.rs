@@ -306,6 +306,7 @@ impl Session {
                     tool: tool.clone(),
                     content: result.content.clone(),
                     details: result.details.clone(),
+                    structured_content: result.structured_content.clone(),
                     usage: result.usage.clone(),
                     is_error: *is_error,
                     duration: *duration,

@@ -21,7 +21,7 @@ impl Session {
 
     /// Resizes the images of a prompt.
     pub(super) fn resize_images(&mut self, submission: Submission) {
-        let Submission { origin, message, receipt, additions } = submission;
+        let Submission { origin, message, receipt, additions, .. } = submission;
         let id = self.start_resizing(Awaited::Images { additions }, message);
         self.activity = Activity::Preparing(Preparing { id, origin, receipt, aborts: Vec::new() });
     }
@@ -56,7 +56,7 @@ impl Session {
             return self.reply(origin, Err(shutting_down()));
         }
         if !self.activity.is_running() && otherwise == IdleQueue::StartsRun {
-            let submission = Submission { origin, message, receipt, additions: Vec::new() };
+            let submission = Submission::new(origin, message, receipt);
             return self.prompt(submission, Some(queue));
         }
         let answer = self.enqueue(message, queue);
@@ -74,7 +74,7 @@ impl Session {
     pub(super) fn images_resized(&mut self, id: PendingId, message: Draft) {
         let Some(Awaited::Images { additions }) = self.pending.remove(id) else { return };
         if let Some(Preparing { origin, receipt, .. }) = self.activity.take_preparing() {
-            self.prepare_start(Submission { origin, message, receipt, additions });
+            self.prepare_start(Submission { additions, ..Submission::new(origin, message, receipt) });
         }
     }
 

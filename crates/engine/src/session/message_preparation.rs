@@ -200,7 +200,7 @@ impl Session {
         match result {
             Ok(CommandResult::Prompt(message)) if session_id == self.transcript.session_id() => {
                 let message = Draft { output, ..message };
-                let submission = Submission { origin, message, receipt, additions: Vec::new() };
+                let submission = Submission::new(origin, message, receipt);
                 let source = InputSource::Extension;
                 let incoming = Incoming { submission, destination, source, expands: false };
                 return self.take_message(incoming);

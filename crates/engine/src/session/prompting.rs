@@ -32,6 +32,14 @@ pub(crate) struct Submission {
     pub receipt: Receipt,
     /// What extensions add to the run that it starts.
     pub additions: Vec<StartAdditions>,
+    /// The message of an extension that starts the run in place of `message`, which only has its text then.
+    pub of_extension: Option<Box<Message>>,
+}
+
+impl Submission {
+    pub fn new(origin: Origin, message: Draft, receipt: Receipt) -> Self {
+        Self { origin, message, receipt, additions: Vec::new(), of_extension: None }
+    }
 }
 
 /// Whether a message was replied to when it arrived.
@@ -87,7 +95,7 @@ impl Session {
     /// Starts a run with the message of a command that stopped the run before.
     pub(super) fn prompt_after_abort(&mut self, origin: Origin, message: Draft) {
         let receipt = self.reply_on_receipt(&origin);
-        self.take_prompt(Submission { origin, message, receipt, additions: Vec::new() });
+        self.take_prompt(Submission::new(origin, message, receipt));
     }
 
     /// Starts a run in a conversation that has begun. Without one, the command is accepted and its run fails at once:
@@ -99,7 +107,7 @@ impl Session {
             let text = "there is no conversation to continue; use prompt";
             return self.announce_failed_run(Failure::new(ErrorKind::NoConversation, text));
         }
-        self.take_prompt(Submission { origin, message, receipt: Receipt::Due, additions: Vec::new() });
+        self.take_prompt(Submission::new(origin, message, Receipt::Due));
     }
 
     /// Prepares a prompt of the client that is refused during a run.
@@ -116,10 +124,10 @@ impl Session {
         self.prepare_start(submission);
     }
 
-    /// Starts a run with messages that were accepted for it; the first one is the user's. They are on disk before the
+    /// Starts a run with messages that were accepted for it; the first one is the user's, or that of an extension. They are on disk before the
     /// prompt is replied to.
     pub(super) fn begin(&mut self, submission: Submission, messages: Vec<Message>) {
-        let Submission { origin, message, receipt, additions } = submission;
+        let Submission { origin, message, receipt, additions, .. } = submission;
         self.futile_compaction = None;
         // The model may have become unusable while the prompt waited for its images or for extensions.
         let Some(model) = self.models.current().cloned() else {

@@ -30,6 +30,7 @@ impl Session {
         let mut event = HookEvent::BeforeAgentStart {
             prompt: submission.message.text.clone(),
             images: submission.message.images.clone(),
+            message: submission.of_extension.as_deref().cloned().map(Arc::new),
             system_prompt: Arc::default(),
             parts: Arc::default(),
             changes: Box::default(),
@@ -65,7 +66,8 @@ impl Session {
         let now = self.now();
         let message = std::mem::take(&mut submission.message);
         submission.message.output.clone_from(&message.output);
-        let mut messages = vec![message.into_message(now)];
+        let first = submission.of_extension.take().map(|message| *message);
+        let mut messages = vec![first.unwrap_or_else(|| message.into_message(now))];
         let kept = self.queues.take_for_prompt();
         let added = submission.additions.iter_mut().filter_map(|additions| additions.message.take());
         messages.extend(kept.into_iter().chain(added).map(|draft| draft.into_message(now)));

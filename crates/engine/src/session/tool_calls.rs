@@ -297,6 +297,7 @@ impl Session {
             result: ToolReport {
                 content: outcome.content.clone(),
                 details: outcome.details.clone(),
+                structured_content: outcome.structured_content.clone(),
                 usage: outcome.usage.clone(),
                 ends_run: outcome.ends_run,
             },

@@ -30,6 +30,7 @@ pub(super) fn outcome(ended: &[Ended], duration: Duration, was_aborted: bool) ->
     Outcome {
         content: vec![Content::text(text)],
         details: Some(json!({ "results": results, "totalDurationMs": milliseconds, "usage": usage })),
+        structured_content: None,
         usage: None,
         is_error: was_aborted || !ended.iter().any(is_completed),
         ends_run: false,

@@ -84,5 +84,5 @@ fn definition() -> ToolDefinition {
         "required": ["tasks"],
     });
     let (name, description) = (TASK_TOOL.to_owned(), DESCRIPTION.to_owned());
-    ToolDefinition { name, description, parameters }
+    ToolDefinition { name, description, parameters, strict: None }
 }

@@ -148,6 +148,38 @@ async fn result_is_changed_before_it_is_recorded() {
     driver.finish();
 }
 
+/// Returns what is known of the end of a call whose tool returns structured content, after a change of its result.
+async fn structured_end(change: ToolResultChange) -> serde_json::Value {
+    let structured = TestTool::new("structured", |_, _| async move {
+        let structured_content = Some(Box::new(json!({ "rows": [1] })));
+        bowline_tools::Outcome { structured_content, ..bowline_tools::Outcome::text("one row") }
+    });
+    let changed = Ok(HookResult::ToolResult(change));
+    let extension = TestExtension::returning("ext", HookKind::ToolResult, changed);
+    let replies = [Reply::new().tool("structured", json!({})), Reply::text("done")];
+    let mut driver = setup(&extension, replies).tool(structured).start();
+    driver.run("go").await;
+    driver.until_idle().await;
+    let stored = driver.conversation().join(" ");
+    assert!(!stored.contains("rows"), "{stored}");
+    let result = driver.of_type("tool_execution_end")[0]["result"].clone();
+    driver.finish();
+    result
+}
+
+#[tokio::test]
+async fn structured_content_goes_with_the_content_that_it_belongs_to() {
+    let kept = structured_end(ToolResultChange::default()).await;
+    assert_eq!(kept["structuredContent"], json!({ "rows": [1] }));
+    let content = Some(vec![Content::text("other")]);
+    let dropped =
+        structured_end(ToolResultChange { content: content.clone(), ..ToolResultChange::default() }).await;
+    assert_eq!((dropped.get("structuredContent"), &dropped["content"][0]["text"]), (None, &json!("other")));
+    let structured_content = Some(Box::new(json!([])));
+    let replaced = ToolResultChange { content, structured_content, ..ToolResultChange::default() };
+    assert_eq!(structured_end(replaced).await["structuredContent"], json!([]));
+}
+
 #[tokio::test]
 async fn extension_can_have_the_user_decide_about_a_call() {
     let ask = HookResult::Ask { reason: "sure?".to_owned() };
@@ -214,6 +246,35 @@ async fn messages_and_system_prompt_are_added_to_a_prompt() {
     assert_eq!(driver.conversation()[..2], ["user: go", "custom: remember this"]);
     let system = driver.requests()[0]["system"].to_string();
     assert!(system.contains("Be someone else.") && system.contains("<extra>"), "{system}");
+    driver.finish();
+}
+
+#[tokio::test]
+async fn message_of_an_extension_starts_a_run_as_a_prompt_does() {
+    let extension = TestExtension::new("ext", &[HookKind::BeforeAgentStart], |event, _| async move {
+        let HookEvent::BeforeAgentStart { prompt, message, .. } = event else { panic!("{event:?}") };
+        let Some(Message::Custom(message)) = message.as_deref() else { panic!("{message:?}") };
+        assert_eq!((&*prompt, &*message.custom_type), ("wake up", "note"));
+        let changes = PromptChanges { forced: Some("Be awake.".to_owned()), ..PromptChanges::default() };
+        let additions = StartAdditions { message: Some(custom("remember this")), changes: Box::new(changes) };
+        Ok(HookResult::Start(additions))
+    });
+    let mut driver = setup(&extension, [Reply::text("one")]).start();
+    let link = extension.link();
+    let send = |text: &str, delivery, triggers_turn| {
+        let message = custom(text);
+        let link = link.clone();
+        async move { link.send(ExtensionInput::SendMessage { message, delivery, triggers_turn }).await }
+    };
+    send("with the prompt", Delivery::NextTurn, None).await;
+    send("wake up", Delivery::Steer, Some(true)).await;
+    driver.until_settled().await;
+    let expected = ["custom: wake up", "custom: with the prompt", "custom: remember this", "assistant: one"];
+    assert_eq!(driver.conversation(), expected);
+    let system = driver.requests()[0]["system"].to_string();
+    assert!(system.contains("Be awake."), "{system}");
+    assert!(failures(&driver).is_empty());
+    driver.until_idle().await;
     driver.finish();
 }
 

@@ -27,6 +27,7 @@ impl TestTool {
             name: name.to_owned(),
             description: format!("The tool {name}."),
             parameters: json!({ "type": "object", "properties": {} }),
+            strict: None,
         };
         Self { definition, work: Box::new(move |context, arguments| Box::pin(work(context, arguments))) }
     }

@@ -110,6 +110,7 @@ fn tool_result(tool: &str, arguments: &Value, text: &str, is_error: bool) -> Hoo
         arguments: Arc::new(arguments.as_object().unwrap().clone()),
         content: vec![Content::text(text)],
         details: None,
+        structured_content: None,
         usage: None,
         is_error,
     }

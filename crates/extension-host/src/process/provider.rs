@@ -111,6 +111,7 @@ impl ProcessProvider {
             name: &tool.name,
             description: &tool.description,
             parameters: &tool.parameters,
+            constrained_sampling: tool.strict.map(Into::into),
         });
         let body = ProviderRequest {
             model: &request.model,

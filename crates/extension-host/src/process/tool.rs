@@ -27,6 +27,7 @@ impl ProcessTool {
             name: tool.name.clone(),
             description: tool.description.clone(),
             parameters: tool.parameters.clone(),
+            strict: tool.constrained_sampling.map(Into::into),
         };
         Self { extension, definition, mode: tool.execution_mode, is_unchecked: tool.prepare_arguments }
     }
@@ -75,11 +76,11 @@ impl Tool for ProcessTool {
 /// Returns the outcome that the result of a tool means.
 fn outcome(value: Value) -> Outcome {
     match serde_json::from_value::<ToolOutcome>(value) {
-        Ok(ToolOutcome { content, details, usage, is_error, terminate }) => {
+        Ok(ToolOutcome { content, details, structured_content, usage, is_error, terminate }) => {
             let content = content.into_blocks();
             let outcome = if is_error { Outcome::error("") } else { Outcome::text("") };
             let details = details.or(outcome.details.clone());
-            Outcome { content, details, usage, ends_run: terminate, ..outcome }
+            Outcome { content, details, structured_content, usage, ends_run: terminate, ..outcome }
         }
         Err(problem) => Outcome::error(format!("The extension returned an invalid result: {problem}")),
     }

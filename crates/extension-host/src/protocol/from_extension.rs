@@ -6,7 +6,7 @@ use bowline_core::thinking::ThinkingLevel;
 use bowline_core::usage::Usage;
 use schemars::JsonSchema;
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer as _};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::registration::Registration;
@@ -260,6 +260,9 @@ pub struct ToolOutcome {
     /// Data for the client that the model does not see.
     #[serde(default)]
     pub details: Option<Value>,
+    /// The result as data, for programs that call the tool: the model does not see it, and it is not stored.
+    #[serde(default, rename = "structuredContent", deserialize_with = "present")]
+    pub structured_content: Option<Box<Value>>,
     /// What the tool spent on models of its own, which counts in the statistics of the session.
     #[serde(default)]
     pub usage: Option<Box<Usage>>,
@@ -269,6 +272,11 @@ pub struct ToolOutcome {
     /// Ends the run if every call of the answer has it.
     #[serde(default)]
     pub terminate: bool,
+}
+
+/// Reads a value that may be `null`, which is not the same as none.
+pub(super) fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<Value>>, D::Error> {
+    Box::deserialize(from).map(Some)
 }
 
 /// A completion: an element of the `result` of a `complete` record.

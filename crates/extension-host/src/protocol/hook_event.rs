@@ -121,14 +121,17 @@ pub enum HookEventRecord<'event> {
         #[schemars(extend("enum" = ["steer", "followUp"]))]
         streaming_behavior: Option<&'static str>,
     },
-    /// A prompt is about to start a run.
+    /// A prompt, or a message of an extension, is about to start a run.
     BeforeAgentStart {
         /// The message, expanded.
         prompt: &'event str,
         #[serde(skip_serializing_if = "<[Content]>::is_empty")]
         images: &'event [Content],
+        /// The message of an extension that starts the run, if none of the user does.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<&'event Message>,
         system_prompt: &'event str,
-        system_prompt_options: PromptOptionsRecord<'event>,
+        system_prompt_options: Box<PromptOptionsRecord<'event>>,
     },
     /// A run starts, or an attempt after a retry or a compaction.
     AgentStart,
@@ -226,6 +229,9 @@ pub enum HookEventRecord<'event> {
         content: &'event [Content],
         #[serde(skip_serializing_if = "Option::is_none")]
         details: Option<&'event Value>,
+        /// The result as data, if the tool has one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        structured_content: Option<&'event Value>,
         /// What the tool spent on models of its own.
         #[serde(skip_serializing_if = "Option::is_none")]
         usage: Option<&'event Usage>,
@@ -344,6 +350,9 @@ pub struct ReportRecord<'event> {
     content: &'event [Content],
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'event Value>,
+    /// The result as data, if the tool that has ended has one.
+    #[serde(skip_serializing_if = "Option::is_none", rename = "structuredContent")]
+    structured_content: Option<&'event Value>,
     /// What the tool spent on models of its own; of a tool that has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<&'event Usage>,

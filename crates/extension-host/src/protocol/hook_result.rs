@@ -261,8 +261,10 @@ struct ToolCallResult {
 #[serde(rename_all = "camelCase", default)]
 #[schemars(rename = "ToolResultResult")]
 struct ToolResultResult {
+    /// Takes the result as data away, too, unless there is `structuredContent` beside it.
     content: Option<Vec<Content>>,
     details: Option<Value>,
+    structured_content: Option<Box<Value>>,
     is_error: Option<bool>,
     /// What the tool spent on models of its own.
     usage: Option<Usage>,
@@ -403,8 +405,9 @@ pub fn parse(event: &HookEvent, value: Value) -> Result<HookResult, String> {
         }
         HookKind::ToolCall => read::<ToolCallResult>(hook, value)?.into(),
         HookKind::ToolResult => {
-            let ToolResultResult { content, details, is_error, usage } = read(hook, value)?;
-            HookResult::ToolResult(ToolResultChange { content, details, is_error, usage })
+            let ToolResultResult { content, details, structured_content, is_error, usage } =
+                read(hook, value)?;
+            HookResult::ToolResult(ToolResultChange { content, details, structured_content, is_error, usage })
         }
         HookKind::UserBash => match read::<UserBashResult>(hook, value)?.result {
             Some(result) => HookResult::Shell(result.into()),

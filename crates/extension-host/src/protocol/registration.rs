@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bowline_core::model::{InputKind, Price};
 use bowline_core::thinking::ThinkingLevel;
+use bowline_core::tool::StrictArguments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -87,6 +88,46 @@ pub struct ToolRegistration {
     /// and checked before the tool is called.
     #[serde(default)]
     pub prepare_arguments: bool,
+    /// Asks providers to keep the arguments to `parameters` while the model writes them.
+    #[serde(default)]
+    pub constrained_sampling: Option<ConstrainedSampling>,
+}
+
+/// What providers are asked to keep the arguments of a tool to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ConstrainedSampling {
+    /// The schema of the parameters.
+    JsonSchema { strict: Strictness },
+}
+
+/// What happens where a provider cannot do it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Strictness {
+    /// The tool is used without.
+    Prefer,
+    /// The request fails.
+    Require,
+}
+
+impl From<ConstrainedSampling> for StrictArguments {
+    fn from(ConstrainedSampling::JsonSchema { strict }: ConstrainedSampling) -> Self {
+        match strict {
+            Strictness::Prefer => Self::Preferred,
+            Strictness::Require => Self::Required,
+        }
+    }
+}
+
+impl From<StrictArguments> for ConstrainedSampling {
+    fn from(strict: StrictArguments) -> Self {
+        let strict = match strict {
+            StrictArguments::Preferred => Strictness::Prefer,
+            StrictArguments::Required => Strictness::Require,
+        };
+        Self::JsonSchema { strict }
+    }
 }
 
 /// Whether calls of a tool run beside others.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::prompt::{PromptChangesRecord, PromptPartsBody};
-use super::registration::ModelRegistration;
+use super::registration::{ConstrainedSampling, ModelRegistration};
 
 /// Describes a method: its name, what it does, its parameters and its result.
 #[derive(Debug)]
@@ -224,6 +224,9 @@ pub struct DeclaredTool {
     pub name: String,
     pub description: String,
     pub parameters: Value,
+    /// Asks the provider to keep the arguments to `parameters` while the model writes them.
+    #[serde(default, rename = "constrainedSampling")]
+    pub constrained_sampling: Option<ConstrainedSampling>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -309,6 +312,9 @@ pub struct ExecutedTool {
     pub content: Vec<Content>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
+    /// The result as data, if the tool has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Box<Value>>,
     /// What the tool spent on models of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Box<Usage>>,

@@ -14,6 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::hook_event::HookEventRecord;
+use super::registration::ConstrainedSampling;
 use super::step::Chunk;
 
 /// A record that bowline sends.
@@ -392,4 +393,6 @@ pub struct ToolDeclaration<'record> {
     pub name: &'record str,
     pub description: &'record str,
     pub parameters: &'record Value,
+    #[serde(skip_serializing_if = "Option::is_none", rename = "constrainedSampling")]
+    pub constrained_sampling: Option<ConstrainedSampling>,
 }

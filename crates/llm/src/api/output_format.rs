@@ -151,7 +151,7 @@ pub(super) mod tests {
     /// Returns a request with the schema of an output, with or without a tool.
     pub(crate) fn asking(model: Value, has_tool: bool) -> ModelRequest {
         let parameters = json!({"type": "object"});
-        let tool = ToolDefinition { name: "ls".into(), description: "d".into(), parameters };
+        let tool = ToolDefinition { name: "ls".into(), description: "d".into(), parameters, strict: None };
         ModelRequest {
             output_schema: Some(Arc::new(sample())),
             tools: has_tool.then_some(tool).into_iter().collect(),

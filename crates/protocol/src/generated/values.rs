@@ -2681,12 +2681,16 @@ pub struct UriSchemes {
 
 /// The output of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ToolReport {
     /// The output for the model.
     pub content: Vec<Content>,
     /// Details for the client that the model does not see; they depend on the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
+    /// The result as data, if the tool of an extension that has ended has one. It is not stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
     /// What the tool spent on models of its own; of a tool that has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,

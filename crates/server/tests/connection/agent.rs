@@ -144,7 +144,7 @@ impl TestTool {
     fn new(name: &str, lingering: Arc<Mutex<Option<ProgressCallback>>>) -> Self {
         let (name, description) = (name.to_owned(), name.to_owned());
         let parameters = json!({ "type": "object", "properties": {} });
-        Self { definition: ToolDefinition { name, description, parameters }, lingering }
+        Self { definition: ToolDefinition { name, description, parameters, strict: None }, lingering }
     }
 }
 

@@ -150,9 +150,9 @@ export function connectHooks(agent, runner) {
   };
   agent.afterToolCall = async ({ toolCall, args, result, isError }, signal) => {
     const changes = {};
-    const { content, details, usage } = result;
+    const { content, details, structuredContent, usage } = result;
     const about = { toolName: toolCall.name, toolCallId: toolCall.id, input: args };
-    const event = { type: "tool_result", ...about, content, details, usage, isError };
+    const event = { type: "tool_result", ...about, content, details, structuredContent, usage, isError };
     await runner.emit(event, (changed) => void Object.assign(changes, changed) || void Object.assign(event, changed), signal);
     return changes;
   };

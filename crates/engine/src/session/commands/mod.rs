@@ -61,7 +61,7 @@ impl Session {
                     return self.reply(origin, Err(refusal));
                 }
                 let receipt = self.prompt_receipt();
-                let submission = Submission { origin, message, receipt, additions: Vec::new() };
+                let submission = Submission::new(origin, message, receipt);
                 let destination = Destination::Run { when_busy };
                 return self.take_message(Incoming {
                     submission,
@@ -73,7 +73,7 @@ impl Session {
             Command::AbortAndPrompt { message } => return self.prompt_after_abort(origin, message),
             Command::Continue { message } => return self.continue_conversation(origin, message),
             Command::Enqueue { message, queue } => {
-                let submission = Submission { origin, message, receipt: Receipt::Due, additions: Vec::new() };
+                let submission = Submission::new(origin, message, Receipt::Due);
                 let otherwise = self.agent.policy().idle_queue;
                 let destination = Destination::Queue { queue, otherwise };
                 return self.take_message(Incoming {

@@ -127,6 +127,7 @@ fn call(asked: &Asked<'_>, mut params: ModelParams) -> Result<Call, String> {
             name: tool.name,
             description: tool.description,
             parameters: tool.parameters,
+            strict: tool.constrained_sampling.map(Into::into),
         })
         .collect();
     let request = ModelRequest {

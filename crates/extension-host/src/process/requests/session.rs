@@ -153,8 +153,8 @@ pub(super) async fn execute_tool(asked: &Asked<'_>, params: ExecuteToolParams) -
     context.call_id = Some(asked.id.to_owned());
     context.progress = progress_of(asked);
     let outcome = tool.call(context, params.args).await;
-    let Outcome { content, details, usage, is_error, .. } = outcome;
-    json(&ExecutedTool { content, details, usage, is_error })
+    let Outcome { content, details, structured_content, usage, is_error, .. } = outcome;
+    json(&ExecutedTool { content, details, structured_content, usage, is_error })
 }
 
 /// Returns what passes the output of a running tool on, the newest now and then.

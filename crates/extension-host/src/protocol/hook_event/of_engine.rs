@@ -89,12 +89,13 @@ impl<'event> HookEventRecord<'event> {
                     Queue::FollowUp => "followUp",
                 }),
             },
-            HookEvent::BeforeAgentStart { prompt, images, system_prompt, parts, changes } => {
+            HookEvent::BeforeAgentStart { prompt, images, message, system_prompt, parts, changes } => {
                 Self::BeforeAgentStart {
                     prompt,
                     images,
+                    message: message.as_deref(),
                     system_prompt,
-                    system_prompt_options: PromptOptionsRecord::of(parts, changes),
+                    system_prompt_options: Box::new(PromptOptionsRecord::of(parts, changes)),
                 }
             }
             HookEvent::AgentStart => Self::AgentStart,
@@ -156,32 +157,57 @@ impl<'event> HookEventRecord<'event> {
                     tool_call_id: call_id,
                     tool_name: tool,
                     args: arguments,
-                    partial_result: ReportRecord { content, details: details.as_ref(), usage: None },
+                    partial_result: ReportRecord {
+                        content,
+                        details: details.as_ref(),
+                        structured_content: None,
+                        usage: None,
+                    },
                 }
             }
-            HookEvent::ToolExecutionEnd { call_id, tool, content, details, usage, is_error, duration } => {
-                Self::ToolExecutionEnd {
-                    tool_call_id: call_id,
-                    tool_name: tool,
-                    result: ReportRecord { content, details: details.as_ref(), usage: usage.as_deref() },
-                    is_error: *is_error,
-                    duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-                }
-            }
+            HookEvent::ToolExecutionEnd {
+                call_id,
+                tool,
+                content,
+                details,
+                structured_content,
+                usage,
+                is_error,
+                duration,
+            } => Self::ToolExecutionEnd {
+                tool_call_id: call_id,
+                tool_name: tool,
+                result: ReportRecord {
+                    content,
+                    details: details.as_ref(),
+                    structured_content: structured_content.as_deref(),
+                    usage: usage.as_deref(),
+                },
+                is_error: *is_error,
+                duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            },
             HookEvent::ToolCall { call_id, tool, arguments } => {
                 Self::ToolCall { tool_name: tool, tool_call_id: call_id, input: arguments }
             }
-            HookEvent::ToolResult { call_id, tool, arguments, content, details, usage, is_error } => {
-                Self::ToolResult {
-                    tool_name: tool,
-                    tool_call_id: call_id,
-                    input: arguments,
-                    content,
-                    details: details.as_ref(),
-                    usage: usage.as_deref(),
-                    is_error: *is_error,
-                }
-            }
+            HookEvent::ToolResult {
+                call_id,
+                tool,
+                arguments,
+                content,
+                details,
+                structured_content,
+                usage,
+                is_error,
+            } => Self::ToolResult {
+                tool_name: tool,
+                tool_call_id: call_id,
+                input: arguments,
+                content,
+                details: details.as_ref(),
+                structured_content: structured_content.as_deref(),
+                usage: usage.as_deref(),
+                is_error: *is_error,
+            },
             HookEvent::UserBash { command, exclude_from_context, directory } => {
                 Self::UserBash { command, exclude_from_context: *exclude_from_context, cwd: directory }
             }

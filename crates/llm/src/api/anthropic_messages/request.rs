@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::api::claude_budget::claude_budget;
+use crate::api::strict_arguments::{self, Support};
 use crate::api::{Endpoint, HttpRequest, bearer, flag, output_format, to_body, wanted_level};
 use crate::conversation::{self, AnswerPart, Outcome, Part, Turn};
 use crate::credentials::Scheme;
@@ -76,7 +77,9 @@ struct Source<'a> {
 struct Tool<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+    input_schema: Cow<'a, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheControl>,
 }
@@ -143,8 +146,9 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
         messages,
         tools: tools(
             &request.tools,
+            has_strict_tools(model),
             request.cache && flag(model, "supportsCacheControlOnTools") != Some(false),
-        ),
+        )?,
         thinking,
         output_config: has_output_config.then_some(OutputConfig { effort, format }),
     })?;
@@ -162,8 +166,11 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
 /// Tells whether a model is one of Anthropic's that keeps its answers to a schema: those that do so with the arguments of
 /// tools.
 fn keeps_to_schemas(model: &Model) -> bool {
-    model.base_url.starts_with("https://api.anthropic.com")
-        && flag(model, "supportsStrictTools") == Some(true)
+    model.base_url.starts_with("https://api.anthropic.com") && has_strict_tools(model)
+}
+
+fn has_strict_tools(model: &Model) -> bool {
+    flag(model, "supportsStrictTools") == Some(true)
 }
 
 /// Returns the headers that carry the key.
@@ -238,15 +245,18 @@ fn cache_control(cache: bool) -> Option<CacheControl> {
     cache.then_some(CacheControl { kind: "ephemeral" })
 }
 
-fn tools(definitions: &[ToolDefinition], cache: bool) -> Vec<Tool<'_>> {
+fn tools(definitions: &[ToolDefinition], strict: bool, cache: bool) -> Result<Vec<Tool<'_>>, StreamError> {
+    let support = if strict { Support::Claude } else { Support::Absent };
+    let schemas = strict_arguments::schemas(definitions, support)?;
     let last = definitions.len();
-    let tools = definitions.iter().enumerate().map(|(index, tool)| Tool {
+    let tools = definitions.iter().zip(schemas).enumerate().map(|(index, (tool, schema))| Tool {
         name: &tool.name,
         description: &tool.description,
-        input_schema: &tool.parameters,
+        strict: schema.is_some().then_some(true),
+        input_schema: schema.map_or(Cow::Borrowed(&tool.parameters), Cow::Owned),
         cache_control: cache_control(cache && index + 1 == last),
     });
-    tools.collect()
+    Ok(tools.collect())
 }
 
 /// Returns the messages. The API requires alternating user and assistant messages; results belong to the user.
@@ -385,6 +395,7 @@ mod tests {
             name: name.into(),
             description: "d".into(),
             parameters: json!({"type": "object"}),
+            strict: None,
         };
         let request = ModelRequest {
             system: "sys".into(),

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::signature::{AccountKey, Signed, date_header, encode_segment};
 use crate::api::claude_budget::claude_budget;
-use crate::api::{Endpoint, HttpRequest, Variables, bearer, to_body, wanted_level};
+use crate::api::strict_arguments::{self, Support};
+use crate::api::{Endpoint, HttpRequest, Variables, bearer, flag, to_body, wanted_level};
 use crate::conversation::{self, AnswerPart, Outcome, Part, Turn};
 use crate::output_limit::output_limit;
 use crate::request::ModelRequest;
@@ -57,12 +58,14 @@ struct Tool<'a> {
 struct Specification<'a> {
     name: &'a str,
     description: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
     input_schema: Schema<'a>,
 }
 
 #[derive(Serialize)]
 struct Schema<'a> {
-    json: &'a Value,
+    json: Cow<'a, Value>,
 }
 
 #[derive(Serialize)]
@@ -114,7 +117,7 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
     let model = &*request.model;
     let turns = conversation::turns(request);
     let max_tokens = output_limit(request, &turns);
-    let tools: Vec<Tool<'_>> = request.tools.iter().map(tool).collect();
+    let tools = tools(&request.tools, model)?;
     let body = to_body(&Body {
         messages: entries(&turns),
         system: (!request.system.trim().is_empty()).then(|| [Block::Text(&request.system)]),
@@ -200,9 +203,17 @@ fn region<'a>(host: &'a str, variables: &'a Variables) -> &'a str {
         .unwrap_or(USUAL_REGION)
 }
 
-fn tool(definition: &ToolDefinition) -> Tool<'_> {
-    let ToolDefinition { name, description, parameters } = definition;
-    Tool { tool_spec: Specification { name, description, input_schema: Schema { json: parameters } } }
+fn tools<'a>(definitions: &'a [ToolDefinition], model: &Model) -> Result<Vec<Tool<'a>>, StreamError> {
+    let is_strict = flag(model, "supportsStrictMode") == Some(true);
+    let support = if is_strict { Support::Claude } else { Support::Absent };
+    let schemas = strict_arguments::schemas(definitions, support)?;
+    let tools = definitions.iter().zip(schemas).map(|(definition, schema)| {
+        let ToolDefinition { name, description, parameters, .. } = definition;
+        let strict = schema.is_some().then_some(true);
+        let input_schema = Schema { json: schema.map_or(Cow::Borrowed(parameters), Cow::Owned) };
+        Tool { tool_spec: Specification { name, description, strict, input_schema } }
+    });
+    Ok(tools.collect())
 }
 
 /// Returns how to request thinking. The API has no field for it; only that of Anthropic's models is known here.
@@ -381,7 +392,7 @@ mod tests {
             {"role": "user", "content": "go on"},
         ]);
         let parameters = json!({"type": "object"});
-        let tool = ToolDefinition { name: "read".into(), description: "d".into(), parameters };
+        let tool = ToolDefinition { name: "read".into(), description: "d".into(), parameters, strict: None };
         let model = json!({"id": "claude", "api": "bedrock-converse-stream", "input": ["text", "image"]});
         let request = ModelRequest {
             system: "sys".into(),

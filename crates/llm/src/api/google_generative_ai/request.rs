@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::thinking::{self, ThinkingConfig};
+use crate::api::strict_arguments::{self, Support};
 use crate::api::{Endpoint, HttpRequest, bearer, output_format, to_body, tool_schema};
 use crate::conversation::{self, AnswerPart, Outcome, Part as Given, Turn};
 use crate::credentials::Scheme;
@@ -27,6 +28,8 @@ struct Body<'a> {
     system_instruction: Option<Instruction<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<[Tools<'a>; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<ToolConfig>,
     generation_config: GenerationConfig,
 }
 
@@ -91,6 +94,22 @@ struct Tools<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolConfig {
+    function_calling_config: FunctionCallingConfig,
+}
+
+#[derive(Serialize)]
+struct FunctionCallingConfig {
+    mode: &'static str,
+}
+
+impl ToolConfig {
+    /// Keeps the arguments of all tools to their schemas.
+    const VALIDATED: Self = Self { function_calling_config: FunctionCallingConfig { mode: "VALIDATED" } };
+}
+
+#[derive(Serialize)]
 struct Declaration<'a> {
     name: &'a str,
     description: &'a str,
@@ -115,13 +134,19 @@ pub(super) fn build(request: &ModelRequest, endpoint: &Endpoint) -> Result<HttpR
     let model = &*request.model;
     let turns = conversation::turns(request);
     let max_output_tokens = output_limit(request, &turns);
-    let declarations: Vec<Declaration<'_>> = request.tools.iter().map(declaration).collect();
+    // Earlier generations do not insist on what is required.
+    let support = Support::usual_if(thinking::has_levels(model));
+    let schemas = strict_arguments::schemas(&request.tools, support)?;
+    let is_strict = schemas.iter().any(Option::is_some);
+    let declarations: Vec<Declaration<'_>> =
+        request.tools.iter().zip(&schemas).map(|(tool, schema)| declaration(tool, schema.as_ref())).collect();
     let response_json_schema = response_schema(request);
     let body = to_body(&Body {
         contents: contents(&turns, thinking::has_levels(model)),
         system_instruction: (!request.system.trim().is_empty())
             .then(|| Instruction { parts: [plain(Payload::Text(&request.system))] }),
         tools: (!declarations.is_empty()).then_some([Tools { function_declarations: declarations }]),
+        tool_config: is_strict.then_some(ToolConfig::VALIDATED),
         generation_config: GenerationConfig {
             max_output_tokens,
             thinking_config: thinking::ask(model, request.thinking, request.options.budgets),
@@ -153,9 +178,9 @@ fn response_schema(request: &ModelRequest) -> Option<Value> {
     })
 }
 
-fn declaration(definition: &ToolDefinition) -> Declaration<'_> {
-    let ToolDefinition { name, description, parameters } = definition;
-    Declaration { name, description, parameters: tool_schema::for_gemini(parameters) }
+fn declaration<'a>(definition: &'a ToolDefinition, schema: Option<&Value>) -> Declaration<'a> {
+    let ToolDefinition { name, description, parameters, .. } = definition;
+    Declaration { name, description, parameters: tool_schema::for_gemini(schema.unwrap_or(parameters)) }
 }
 
 fn plain(data: Payload<'_>) -> Part<'_> {
@@ -325,6 +350,7 @@ mod tests {
             name: name.into(),
             description: "d".into(),
             parameters,
+            strict: None,
         };
         let path = json!({"type": "object", "properties": {"path": {"type": "string"}}, "additionalProperties": false});
         let model = json!({"id": model, "api": "google-generative-ai", "input": ["text", "image"]});

@@ -1,5 +1,7 @@
 //! Builds the request.
 
+use std::borrow::Cow;
+
 use bowline_core::stream::StreamError;
 use bowline_core::{Model, ToolDefinition};
 use serde::Serialize;
@@ -8,6 +10,7 @@ use serde_json::Value;
 use super::Server;
 use super::messages::{self, CacheControl, Entry};
 use super::thinking::{self, Thinking};
+use crate::api::strict_arguments::{self, Support};
 use crate::api::{Endpoint, HttpRequest, bearer, compat, flag, output_format, setting, to_body, tool_schema};
 use crate::conversation;
 use crate::output_limit::output_limit;
@@ -74,7 +77,7 @@ struct Tool<'a> {
 struct Function<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: Cow<'a, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
 }
@@ -111,7 +114,7 @@ pub(in crate::api) fn build_for(
         store: (flag(model, "supportsStore") == Some(true)).then_some(false),
         max_tokens: old_field.then_some(limit),
         max_completion_tokens: (!old_field).then_some(limit),
-        tools: tools(&request.tools, model, marks),
+        tools: tools(&request.tools, model, server, marks)?,
         tool_stream: (flag(model, "zaiToolStream") == Some(true) && !request.tools.is_empty())
             .then_some(true),
         prompt_cache_key: (mistral && request.cache).then_some(&request.session_id),
@@ -145,16 +148,24 @@ fn response_format(server: Server, request: &ModelRequest) -> Option<ResponseFor
     })
 }
 
-fn tools<'a>(definitions: &'a [ToolDefinition], model: &Model, marks: bool) -> Vec<Tool<'a>> {
+fn tools<'a>(
+    definitions: &'a [ToolDefinition],
+    model: &Model,
+    server: Server,
+    marks: bool,
+) -> Result<Vec<Tool<'a>>, StreamError> {
     let strict = flag(model, "supportsStrictMode") == Some(true);
-    let tools = definitions.iter().enumerate().map(|(index, definition)| {
-        let ToolDefinition { name, description, parameters } = definition;
+    let support = Support::usual_if(strict || server == Server::Mistral);
+    let schemas = strict_arguments::schemas(definitions, support)?;
+    let tools = definitions.iter().zip(schemas).enumerate().map(|(index, (definition, schema))| {
+        let ToolDefinition { name, description, parameters, .. } = definition;
         // Strict mode requires a closed schema; non-strict is the default.
-        let strict = (strict && tool_schema::is_strict(parameters)).then_some(true);
+        let strict = (schema.is_some() || strict && tool_schema::is_strict(parameters)).then_some(true);
+        let parameters = schema.map_or(Cow::Borrowed(parameters), Cow::Owned);
         let cache_control = (marks && index + 1 == definitions.len()).then_some(CacheControl::EPHEMERAL);
         Tool { kind: "function", function: Function { name, description, parameters, strict }, cache_control }
     });
-    tools.collect()
+    Ok(tools.collect())
 }
 
 #[cfg(test)]
@@ -205,6 +216,7 @@ mod tests {
             name: "ls".into(),
             description: "d".into(),
             parameters: json!({"type": "object"}),
+            strict: None,
         };
         let request = ModelRequest {
             system: "sys".into(),
@@ -269,8 +281,12 @@ mod tests {
             {"role": "user", "content": "and?"},
         ]);
         let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
-        let tool =
-            ToolDefinition { name: "ls".into(), description: "d".into(), parameters: parameters.clone() };
+        let tool = ToolDefinition {
+            name: "ls".into(),
+            description: "d".into(),
+            parameters: parameters.clone(),
+            strict: None,
+        };
         let request = ModelRequest {
             system: "sys".into(),
             messages: messages(conversation),

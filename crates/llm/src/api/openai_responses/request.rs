@@ -9,6 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::item::{self, MessageMark};
+use crate::api::strict_arguments::{self, Support};
 use crate::api::{Endpoint, HttpRequest, bearer, flag, output_format, to_body, tool_schema, wanted_level};
 use crate::conversation::{self, AnswerPart, Call, Outcome, Part, Turn};
 use crate::output_limit::output_limit;
@@ -119,7 +120,7 @@ struct Tool<'a> {
     kind: &'static str,
     name: &'a str,
     description: &'a str,
-    parameters: &'a Value,
+    parameters: Cow<'a, Value>,
     /// Strict is this API's default, which would reject most schemas.
     strict: bool,
 }
@@ -148,7 +149,7 @@ pub(in crate::api) fn body(request: &ModelRequest, name: &str) -> Result<Vec<u8>
         stream: true,
         store: false,
         max_output_tokens: limit.max(LEAST_LIMIT),
-        tools: tools(&request.tools, model),
+        tools: tools(&request.tools, model)?,
         reasoning: reasoning(model, request.thinking),
         include: model.reasoning.then_some(["reasoning.encrypted_content"]),
         prompt_cache_key: request.cache.then_some(&request.session_id),
@@ -167,16 +168,20 @@ fn reasoning(model: &Model, level: ThinkingLevel) -> Option<Reasoning<'_>> {
     Some(Reasoning { effort: word.unwrap_or(level.as_str()), summary: Some("auto") })
 }
 
-fn tools<'a>(definitions: &'a [ToolDefinition], model: &Model) -> Vec<Tool<'a>> {
-    let strict = flag(model, "supportsStrictMode") == Some(true);
-    let tools = definitions.iter().map(|ToolDefinition { name, description, parameters }| Tool {
-        kind: "function",
-        name,
-        description,
-        parameters,
-        strict: strict && tool_schema::is_strict(parameters),
+fn tools<'a>(definitions: &'a [ToolDefinition], model: &Model) -> Result<Vec<Tool<'a>>, StreamError> {
+    let strict = flag(model, "supportsStrictMode");
+    let schemas = strict_arguments::schemas(definitions, Support::usual_if(strict != Some(false)))?;
+    let tools = definitions.iter().zip(schemas).map(|(definition, schema)| {
+        let ToolDefinition { name, description, parameters, .. } = definition;
+        Tool {
+            kind: "function",
+            name,
+            description,
+            strict: schema.is_some() || strict == Some(true) && tool_schema::is_strict(parameters),
+            parameters: schema.map_or(Cow::Borrowed(parameters), Cow::Owned),
+        }
     });
-    tools.collect()
+    Ok(tools.collect())
 }
 
 fn entries<'a>(system: &'a str, turns: &'a [Turn<'a>], model: &Model) -> Vec<Entry<'a>> {
@@ -333,7 +338,7 @@ mod tests {
             {"role": "toolResult", "toolCallId": "call_1|fc_1", "toolName": "read", "isError": false, "content": [image]},
         ]);
         let parameters = json!({"type": "object"});
-        let tool = ToolDefinition { name: "ls".into(), description: "d".into(), parameters };
+        let tool = ToolDefinition { name: "ls".into(), description: "d".into(), parameters, strict: None };
         let model = json!({"api": "openai-responses", "input": ["text", "image"]});
         let request = ModelRequest {
             system: "sys".into(),
