@@ -51,6 +51,9 @@ class Connection:
 
     def __init__(self, model, command, variables):
         environment = {**model.environment(), "PI_CODING_AGENT_DIR": model.folder, **variables}
+        # pi-acpinator brings an extension of pi along, which needs a newer Node than everything else.
+        if node := os.environ.get("BOWLINE_TEST_NODE"):
+            environment["PATH"] = os.path.dirname(node) + os.pathsep + environment.get("PATH", os.environ["PATH"])
         self.started = time.perf_counter()
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                         env=environment, cwd=model.work("elsewhere"), bufsize=0)
